@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from abcdlink.corpus.records import Corpus, Pair
-from abcdlink.domain import Domain, find_domain
+from abcdlink.domain import find_domain
 from abcdlink.judgments import Candidate, Label, Pool
 from labelstudio_config.client import Client
 from tests.browser.window import annotator_window, close_guidelines, open_guidelines, picture
@@ -22,8 +22,8 @@ ATTACK = "<img src=x onerror=alert(1)>"
 RADIOS = ".xd-row .ant-radio"
 
 
-def push(client: Client, run: Run, domain: Domain | None = None) -> str:
-    return push_batch(client, run.key, 1, run.pools, run.corpus, domain or run.domain).url
+def push(client: Client, run: Run) -> str:
+    return push_batch(client, run.key, 1, run.pools, run.corpus, run.domain).url
 
 
 def read_guidelines(page: Page, says: str) -> None:

@@ -16,7 +16,6 @@ def task(
     source: str = "0",
     pair: str = "p",
     batch: int = 1,
-    method: str = "llm",
     seconds: Mapping[int, float] | float | None = None,
     minute: Mapping[int, float] | float | None = None,
 ) -> list[Judgment]:
@@ -34,7 +33,7 @@ def task(
             number,
             letter == "L",
             batch=batch,
-            method=method,
+            method="llm",
             seconds=of(seconds, number),
             submitted=None if (at := of(minute, number)) is None else START + timedelta(minutes=at),
         )

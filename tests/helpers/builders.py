@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from abcdlink.corpus.records import Corpus, Document, Pair, Refusal, Sentence
+from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
 from abcdlink.judgments import Candidate, Judgment, Label, Pool
 
 
@@ -15,9 +15,9 @@ def document(name: str, texts: Iterable[str], ids: str = "{n}") -> Document:
     return Document(id=name, sentences=tuple(sentences))
 
 
-def corpus(pairs: Iterable[Pair], *documents: Document, refused: Iterable[Refusal] = ()) -> Corpus:
+def corpus(pairs: Iterable[Pair], *documents: Document) -> Corpus:
     """Make a corpus of these pairs and documents."""
-    return Corpus(name="c", documents={one.id: one for one in documents}, pairs=list(pairs), refused=list(refused))
+    return Corpus(name="c", documents={one.id: one for one in documents}, pairs=list(pairs))
 
 
 def judgment(

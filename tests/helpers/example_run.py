@@ -24,6 +24,7 @@ from abcdlink.validation import Validation, validate
 from tests.helpers.builders import judged
 from tests.helpers.example_benchmark import benchmark
 
+KEY = "harbour"
 HOSTILE = "<img src=x onerror=alert(1)> \"quoted\" & 'single' $x$ | *stars*"
 FACTS = [
     "The harbour council voted on Tuesday to close the old swing bridge for nine months.",
@@ -82,9 +83,9 @@ def _validation(pairs: int) -> Validation:
     return validate(*corpora, find_domain("news"))
 
 
-def make_pools(store: Store, corpus: Corpus, seed: int = 1) -> list[Judgment]:
+def make_pools(store: Store, corpus: Corpus) -> list[Judgment]:
     """Stage candidates; returns the judgments that two annotators of different strictness give."""
-    chooser = random.Random(seed)
+    chooser = random.Random(1)
     decisions: tuple[list[Decision], list[Decision]] = ([], [])
     for pair in corpus.pairs:
         for source in corpus.source_of(pair).sentences:
@@ -111,7 +112,7 @@ def make_pools(store: Store, corpus: Corpus, seed: int = 1) -> list[Judgment]:
     return judgments
 
 
-def proposed_run(key: str, batches: int = 2) -> Store:
+def proposed_run(key: str) -> Store:
     """Make a run whose candidates BM25 proposes, by the stage itself; simulated annotators have gold links."""
     store, domain = open_run(key), find_domain("news")
     describe_run(store, domain)
@@ -120,7 +121,7 @@ def proposed_run(key: str, batches: int = 2) -> Store:
     pairs = [pair.model_copy(update={"links": gold}) for pair in corpus.pairs]
     write_corpus_to(store, "natural", corpus.model_copy(update={"pairs": pairs}))
     quick_shortlist(store, domain)
-    run_candidates(store, domain, PoolPlan(mode=PoolMode.SINGLE, batches=batches, distractors=2))
+    run_candidates(store, domain, PoolPlan(mode=PoolMode.SINGLE, batches=2, distractors=2))
     return store
 
 
@@ -138,9 +139,9 @@ def annotate(store: Store, judgments: list[Judgment], batches: tuple[int, ...] =
 
 
 @cache
-def _made(key: str) -> TemporaryDirectory[str]:
+def _made() -> TemporaryDirectory[str]:
     folder = TemporaryDirectory(prefix="abcdlink-example-")
-    store = Store(LocalFolder(Path(folder.name) / key), key)
+    store = Store(LocalFolder(Path(folder.name) / KEY), KEY)
     corpus = take_in(store)
     generate(store)
     benchmark(store)
@@ -148,7 +149,7 @@ def _made(key: str) -> TemporaryDirectory[str]:
     return folder
 
 
-def example_run(folder: Path, key: str = "harbour") -> Store:
+def example_run(folder: Path) -> Store:
     """Return the store of a complete run: made once and copied for each test."""
-    shutil.copytree(Path(_made(key).name) / key, folder / key)
-    return Store(LocalFolder(folder / key), key)
+    shutil.copytree(Path(_made().name) / KEY, folder / KEY)
+    return Store(LocalFolder(folder / KEY), KEY)

@@ -44,9 +44,9 @@ def approach(setup=Setup.LISTWISE, mode=4, scoring=Scoring.ANSWER, **more):
     return Approach(kind=ApproachKind.LLM, setup=setup, prompt_mode=mode, scoring=scoring, **place, **more)
 
 
-def agreed(schema, value=True):
-    """Return an answer that says the same about all candidates."""
-    return {key: value if kind["type"] == "boolean" else "A thought." for key, kind in schema["properties"].items()}
+def agreed(schema):
+    """Return an answer that links all candidates."""
+    return {key: True if kind["type"] == "boolean" else "A thought." for key, kind in schema["properties"].items()}
 
 
 def asked_keys(schema):

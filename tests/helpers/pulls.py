@@ -73,11 +73,9 @@ def pull_batch(
     return judgments_in(read_project(client, batch_title(run, batch), wanted), wanted, annotators)
 
 
-def pull_qualification(
-    client: Client, run: str, pools: Sequence[Pool], applicants: Sequence[Annotator] = ()
-) -> JudgmentsPull:
+def pull_qualification(client: Client, run: str, pools: Sequence[Pool]) -> JudgmentsPull:
     snapshot = read_project(client, title_of(run, "qualification"), [pool.key for pool in pools])
-    return applications_in(snapshot, pools, applicants)
+    return applications_in(snapshot, pools, ())
 
 
 def pull_exhaustive(
@@ -104,11 +102,7 @@ def pull_adjudications(
 
 
 def pull_ratings(
-    client: Client,
-    run: str,
-    documents: Sequence[RatedDocument],
-    criteria: Sequence[Criterion],
-    raters: Sequence[Annotator] = (),
+    client: Client, run: str, documents: Sequence[RatedDocument], criteria: Sequence[Criterion]
 ) -> RatingPull:
     snapshot = read_project(client, title_of(run, "ratings"), [one.key for one in documents])
-    return ratings_in(snapshot, documents, criteria, raters)
+    return ratings_in(snapshot, documents, criteria, ())

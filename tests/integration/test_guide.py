@@ -33,8 +33,7 @@ from labelstudio_config.run import PUSHED
 from labelstudio_config.simulate import simulate_annotators
 from services.health import free_port
 from tests import ROOT
-from tests.helpers.fake_llm import MODEL, FakeLLM
-from tests.helpers.stack import answer
+from tests.helpers.fake_llm import MODEL, FakeLLM, by_rule
 from tests.helpers.waiting import WAIT, until
 
 BIN = Path(sys.executable).parent
@@ -102,7 +101,7 @@ class Shell:
 
 @pytest.fixture
 def shell(tmp_path: Path) -> Iterator[Shell]:
-    with FakeLLM(answer, key=LLM_KEY) as llm:
+    with FakeLLM(by_rule, key=LLM_KEY) as llm:
         made = Shell(tmp_path, llm)
         try:
             yield made

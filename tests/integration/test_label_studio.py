@@ -27,9 +27,9 @@ from tests.helpers.label_studio_server import LabelStudioServer, free_port
 from tests.helpers.pulls import keys_of, progress_of, pull_batch, push_batch
 
 
-def keys_there(client: Client, run: Run, batch: int = 1) -> list[str]:
+def keys_there(client: Client, run: Run) -> list[str]:
     """Task keys in the project, in the order in which annotators get the tasks."""
-    tasks = client.tasks(require_project(client, batch_title(run.key, batch)))
+    tasks = client.tasks(require_project(client, batch_title(run.key, 1)))
     return [task["data"]["task_key"] for task in sorted(tasks, key=lambda task: task["id"])]
 
 

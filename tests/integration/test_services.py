@@ -38,8 +38,8 @@ def web(name: str, port: int, after: str | None = None) -> Program:
     return Program(name, command, partial(answers, url), url, port, "ABCDLINK_TRY_PORT={port}", after)
 
 
-def python(name: str, code: str, *, ready: bool = False) -> Program:
-    return Program(name, (sys.executable, "-c", code), lambda _started: ready)
+def python(name: str, code: str) -> Program:
+    return Program(name, (sys.executable, "-c", code), lambda _started: False)
 
 
 class Steps:

@@ -37,12 +37,12 @@ INVITATION = "http://127.0.0.1:8080/user/signup/?token=secret-of-the-organisatio
 SERVERS = Surroundings(invitation=INVITATION, pages="http://127.0.0.1:4200/runs/flow-run/", accounts=True)
 
 
-def standing(done: int = 14, answers: int = 30) -> Standing:
+def standing(answers: int = 30) -> Standing:
     return Standing(
         title="spring · batch 1",
         url="http://127.0.0.1:8080/projects/3/data?tab=4&labeling=1",
         tasks=37,
-        done=done,
+        done=14,
         needed=74,
         answers=answers,
         people=(Person(account=ADA, annotator="annotator-1", done=30, open=7),),

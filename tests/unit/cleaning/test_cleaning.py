@@ -15,7 +15,6 @@ from abcdlink.cleaning import BY_LLM, AskAbout, CleaningPlan, Form, Removed, res
 from abcdlink.cleaning.clean import clean, kept_by_article, kept_by_numbers, removed_by_rules
 from abcdlink.corpus import Corpus, Document, Pair
 from abcdlink.corpus.io import read_corpus, write_corpus
-from abcdlink.domain import Domain, find_domain
 from abcdlink.errors import InputError
 from abcdlink.llm.client import LLM
 from abcdlink.stages.corpora import run_cleaning, run_restore
@@ -32,11 +31,6 @@ ARTICLE = (
     "It will open again in May.",
 )
 PLAIN = ("Flood recedes", "The river fell on Sunday.", "Shops opened again.")
-
-
-@pytest.fixture(scope="module")
-def news() -> Domain:
-    return find_domain("news")
 
 
 def no_llm() -> LLM:

@@ -33,11 +33,6 @@ It will open in May.
 RULES = CleaningPlan(ask=AskAbout.NONE)
 
 
-@pytest.fixture(scope="module")
-def news() -> Domain:
-    return find_domain("news")
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "raw" / "deep").mkdir(parents=True)
@@ -76,15 +71,13 @@ def test_removed_lines_can_be_restored_twice_over(folder: Path, news: Domain) ->
     assert (out / "a.target.txt").read_bytes() == "Es öffnet.\nPage 7\nIm Mai.\n".encode()
 
 
-def test_the_llm_chooses_which_lines_are_removed(
-    folder: Path, news: Domain, isolated_home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_llm_chooses_which_lines_are_removed(folder: Path, news: Domain, monkeypatch: pytest.MonkeyPatch) -> None:
     def answer(request: Request) -> Response:
         lines = [line for line in request.prompt.splitlines() if line[:1].isdigit()]
         return says(json.dumps({"remove": [int(line.split(":")[0]) for line in lines if "menu" in line]}))
 
     with FakeLLM(answer) as llm:
-        monkeypatch.setenv("ABCDLINK_LLM_BASE_URL", llm.settings(isolated_home).llm_base_url)
+        llm.use(monkeypatch)
         counts = run_cleaning(str(folder / "raw"), str(folder / "clean"), news, CleaningPlan())
     assert counts.removed["LLM"] == 1
     # Only the article has a line without closing punctuation that is neither its first nor wrapped.

@@ -20,8 +20,8 @@ from abcdlink.errors import InputError
 from abcdlink.folders import LocalFolder
 
 
-def line(pair: str, source: str = "One. Two.", target: str = "Three.", **more: object) -> bytes:
-    value = {"pair": pair, "source": {"id": f"{pair}-s", "text": source}, "target": {"id": "t", "text": target}}
+def line(pair: str, source: str = "One. Two.", **more: object) -> bytes:
+    value = {"pair": pair, "source": {"id": f"{pair}-s", "text": source}, "target": {"id": "t", "text": "Three."}}
     return json.dumps(value | more, ensure_ascii=False).encode() + b"\n"
 
 

@@ -245,8 +245,8 @@ RECALLS = [result("retriever", k, 0.5, recall=recall) for k, recall in ((1, 0.3)
 BM25 = RECALLS[1].approach
 
 
-def cutoff(target, annotated=20, approach=BM25, results=RECALLS):
-    found, reasons = choose_cutoff(approach, results, target, Lengths(benchmark=20, annotated=annotated))
+def cutoff(target, annotated=20, approach=BM25):
+    found, reasons = choose_cutoff(approach, RECALLS, target, Lengths(benchmark=20, annotated=annotated))
     return found.cutoff, " ".join(reasons)
 
 

@@ -21,9 +21,9 @@ USED = 110
 """Tokens of one answer of the fake server: 100 + 10."""
 
 
-def ask_until_stopped(llm: LLM, count: int = 30) -> str:
+def ask_until_stopped(llm: LLM) -> str:
     with pytest.raises(BudgetError) as stopped:
-        llm.ask_many([question(str(number), max_tokens=20) for number in range(count)])
+        llm.ask_many([question(str(number), max_tokens=20) for number in range(30)])
     return str(stopped.value)
 
 
@@ -32,8 +32,8 @@ def used_by(server: FakeLLM) -> int:
     return USED * (len(server.questions) + len(server.probes))
 
 
-def budget(home, account="run", **limits) -> Budget:
-    return Budget(Settings(_env_file=None, home=home, **limits), account)
+def budget(home, **limits) -> Budget:
+    return Budget(Settings(_env_file=None, home=home, **limits), "run")
 
 
 @pytest.mark.parametrize("concurrency", [1, 8])

@@ -17,6 +17,7 @@ from abcdlink.llm.records import Answer, Message, Outcome, Question
 from abcdlink.llm.request import AnswerCache, content_key
 from tests.helpers.fake_llm import FakeLLM, error, says
 from tests.helpers.forked import FORK, forked
+from tests.helpers.waiting import until
 
 SCHEMA = {"type": "object", "properties": {"related": {"type": "boolean"}}, "required": ["related"]}
 
@@ -74,13 +75,6 @@ def test_a_stage_killed_midway_asks_nothing_twice_and_ends_like_an_undisturbed_o
     assert resumed[:3] == before
 
 
-def wait_until(condition, seconds=30.0):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it never happened"
-        time.sleep(0.01)
-
-
 def test_a_second_process_asks_nothing(isolated_home):
     with FakeLLM() as server:
         first = LLM(server.settings(isolated_home)).ask_many([question(str(n)) for n in range(4)])
@@ -95,7 +89,7 @@ def test_a_second_process_asks_nothing(isolated_home):
 def test_a_killed_process_pays_again_only_for_pending_calls(isolated_home):
     with FakeLLM(says('{"related": true}', delay=0.03)) as server:
         process = forked(ask_many, server, isolated_home, 50)
-        wait_until(lambda: len(server.questions) > 6)
+        until(lambda: len(server.questions) > 6, "seven questions", poll=0.01)
         process.kill()
         process.join()
         assert 4 <= len(cached_files(isolated_home)) < 50
@@ -109,7 +103,7 @@ def test_a_killed_process_pays_again_only_for_pending_calls(isolated_home):
 def test_a_process_killed_while_writing_leaves_only_whole_files(tmp_path):
     for seconds in (0.01, 0.08):
         process = forked(write_for_ever, tmp_path)
-        wait_until(lambda: list(tmp_path.glob("??/*.json")))
+        until(lambda: list(tmp_path.glob("??/*.json")), "an answer on disk", poll=0.01)
         time.sleep(seconds)
         process.kill()
         process.join()

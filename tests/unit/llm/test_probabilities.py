@@ -121,13 +121,6 @@ def test_without_tokens_there_are_no_probabilities():
     assert probabilities_of('{"a": true}', YES, ()) is None
 
 
-class Sent:
-    """A reply as the openai package represents it, whatever it holds."""
-
-    def __init__(self, **fields):
-        self.__dict__.update(fields)
-
-
 def test_log_probabilities_become_probabilities_and_the_written_token_is_an_alternative():
     other = {"token": "false", "bytes": None, "logprob": math.log(0.25)}
     written = {"token": "true", "bytes": [116, 114, 117, 101], "logprob": math.log(0.5), "top_logprobs": [other]}

@@ -9,18 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from abcdlink.corpus import Corpus, Document, Note, Pair, Refusal
-from abcdlink.domain import Domain, find_domain
+from abcdlink.domain import find_domain
 from abcdlink.preview import MOST_PAIRS, doubt_about, preview, render
 from tests.helpers import builders
 
 
 def document(name: str, *texts: str) -> Document:
     return builders.document(name, texts)
-
-
-@pytest.fixture(scope="module")
-def news() -> Domain:
-    return find_domain("news")
 
 
 def corpus_of(*documents: Document, pairs: int = 1) -> Corpus:
