@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, partial
 from importlib.util import find_spec
@@ -176,9 +177,10 @@ class Segmenter:
         if mark:
             yield mark[0]
             line = line[mark.end() :]
-        ends = {0, *accumulate(map(len, self._split(line)))}
-        ends |= {match.end() for pattern in self._ends if pattern for match in pattern.finditer(line)}
-        yield from (line[start:end] for start, end in pairwise(sorted(ends)))
+        cuts = [0, *accumulate(map(len, self._split(line)))]
+        found = (match for pattern in self._ends if pattern for match in pattern.finditer(line))
+        missed = {one.end() for one in found if not _is_quoted(line[cuts[bisect(cuts, one.start()) - 1] : one.start()])}
+        yield from (line[start:end] for start, end in pairwise(sorted({*cuts, *missed})))
 
     def document(self, document_id: str, text: str) -> Document:
         """Cut a text into a document whose sentence ids are 0, 1, 2 ...; ``InputError`` when it is blank."""
@@ -208,6 +210,14 @@ def get_segmenter(language: str = "en") -> Segmenter:
 def _by_model(pipeline: Language, line: str) -> Iterator[str]:
     for sentence in pipeline(line).sents:
         yield sentence.text_with_ws
+
+
+def _is_quoted(before: str) -> bool:
+    """Tell whether a quotation is open at the end of a text: quotations that open a sentence stay whole."""
+    if "„" in before:
+        return before.rfind("„") > before.rfind("“")
+    opened = before.rfind("“") > before.rfind("”") or before.rfind("«") > before.rfind("»")
+    return opened or before.count('"') % 2 == 1
 
 
 def _sentences(pieces: Iterable[str], goes_on: re.Pattern[str] | None) -> Iterator[str]:

@@ -180,6 +180,8 @@ def test_hard_boundaries_are_found_with_few_false_ones(rules):
                 "Falta vitamina D.",
             ],
         ),
+        ("en", ['"It works for me. I see it after 5 min. Then I go," she said.', "“Rest 5 min. Then go.”", "He did."]),
+        ("de", ["„Es sind Birnen usw. Das weiß ich“, sagte sie.", "Sie aß Birnen usw.", "Das war alles."]),
         ("en", ["It was cold.[1]", "Nobody came late.[2][3]", "We left.[^4]", "“It rained.”¹", "It fell."]),
         ("en", ["See Sched. 2, para. 4(b) and reg. 14.", "Then pay."]),
         ("de", ["Die Fa. Müller zahlt 5 Euro zzgl. MwSt. an Frau Weiß, geb. Klein.", "Birnen usw.", "Der Rest fehlt."]),
