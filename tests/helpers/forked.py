@@ -22,7 +22,7 @@ def forked(work: Callable[..., object], *arguments: object) -> ForkProcess:
 
 
 def forked_command(*arguments: str) -> tuple[ForkProcess, TextIO]:
-    """Start a command as the shell does, but forked; also returns what it writes to stderr until it ends."""
+    """Start a command as the shell would, but forked; also returns a reader of its stderr."""
     reads, writes = os.pipe()
 
     def call() -> None:

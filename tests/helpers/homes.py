@@ -14,7 +14,7 @@ from abcdlink.settings import get_settings
 
 @contextmanager
 def other_home(folder: Path, like: Path | None = None) -> Iterator[Path]:
-    """Use another home folder for a while; it begins as a copy of ``like``."""
+    """Use another home folder for a while, starting as a copy of ``like``."""
     if like:
         shutil.copytree(like, folder, dirs_exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
-import typer
-from typer.testing import CliRunner
 
 from abcdlink.corpus.io import write_corpus_to
 from abcdlink.errors import InputError, ServiceError
@@ -15,10 +11,10 @@ from abcdlink.layout import NATURAL, POOLS
 from abcdlink.settings import get_settings
 from abcdlink.store import Store, open_run
 from labelstudio_config.client import Client
-from labelstudio_config.commands import register
 from labelstudio_config.pages.annotate import batch_title
 from labelstudio_config.simulate import Mistakes, gold_of, simulate_annotators, simulate_batch
 from tests.helpers.annotation import Run, make_run, pushed
+from tests.helpers.command_line import called
 from tests.helpers.label_studio_server import LabelStudioServer
 from tests.helpers.pulls import keys_of, progress_of, pull_batch, push_batch
 
@@ -50,12 +46,7 @@ def test_simulated_annotators_do_both_batches_and_are_marked_as_simulated(
     monkeypatch.setenv("ABCDLINK_LABEL_STUDIO_URL", label_studio.url)
     monkeypatch.setenv("ABCDLINK_LABEL_STUDIO_TOKEN", label_studio.token)
     get_settings.cache_clear()
-    app = typer.Typer()
-    app.callback()(lambda: None)
-    register(app)
-    called = CliRunner().invoke(app, ["simulate", run.key, "--batch", "2", "--json"])
-    assert called.exit_code == 0, called.output
-    assert json.loads(called.stdout)["submitted"] == dict.fromkeys(accounts, 8)
+    assert called("simulate", run.key, "--batch", "2")["submitted"] == dict.fromkeys(accounts, 8)
     assert store.manifest["simulated"] == {"accounts": accounts, "batches": [1, 2]}
 
     one = pull_batch(client, run.key, 1, run.pools)

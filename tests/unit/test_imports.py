@@ -1,4 +1,4 @@
-"""Any part of the library can be imported first, and loads no heavy library that it does not need."""
+"""Any part of the library can be imported first and loads no heavy library that it does not need."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ for code, heavy in json.loads(sys.argv[1]).items():
 
 @pytest.fixture(scope="module")
 def loaded() -> dict[str, list[str]]:
-    """Code -> what it loaded although it must not."""
+    """Code -> the forbidden modules it loaded."""
     command = [sys.executable, "-c", SCRIPT, json.dumps(TOO_HEAVY)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     return dict(map(json.loads, done.stdout.splitlines()))
 
 
 @pytest.mark.parametrize("code", TOO_HEAVY)
-def test_code_loads_nothing_too_heavy(code: str, loaded: dict[str, list[str]]) -> None:
+def test_imports_load_nothing_heavy(code: str, loaded: dict[str, list[str]]) -> None:
     assert loaded[code] == []
 
 

@@ -188,13 +188,13 @@ def test_hard_boundaries_are_found_with_few_false_ones(rules):
         ("de", ["Dann folgen 15 Min. Ruhezeit und 2 Std. Fahrt.", "Danach wird gebacken."]),
     ],
 )
-def test_what_looks_like_an_abbreviation_ends_a_sentence_or_stands_within_one(language, sentences):
+def test_abbreviations_are_told_apart_from_ends_of_sentences(language, sentences):
     assert get_segmenter(language).split(" ".join(sentences)) == sentences
 
 
 @pytest.mark.parametrize("word", ["arc", "con", "ill", "may", "me", "miss", "OK"])
 @given(following=st.from_regex(r"I|A|[A-Z][a-z]{1,8}", fullmatch=True))
-def test_a_word_of_every_day_ends_a_sentence_before_any_capital(rules, word, following):
+def test_an_everyday_word_ends_a_sentence_before_any_capital(rules, word, following):
     sentences = [f"They saw {word}.", f"{following} went home."]
     assert rules.split(" ".join(sentences)) == sentences
 

@@ -36,7 +36,7 @@ def test_show_prints_memos_draft_and_outcome(run: Store) -> None:
     assert (shown["outcome"]["cases"], shown["accepted"]) == (12, None)
 
 
-def test_show_tells_what_annotators_asked_at_the_end_of_the_round(run: Store) -> None:
+def test_show_lists_annotators_questions_at_the_end_of_the_round(run: Store) -> None:
     asked = (
         ("annotator-1", True, "What about [b]numbers[/b]?"),
         ("annotator-2", True, ""),

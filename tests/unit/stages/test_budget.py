@@ -57,7 +57,7 @@ Gold = Mapping[str, Mapping[str, Sequence[str]]]
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The home of a run with a fitted linker; on its natural pairs, half of what looks like a link is none."""
+    """The home of a run with a fitted linker; on its natural pairs, half of the likely links are not links."""
     with other_home(tmp_path_factory.mktemp("filled")) as home:
         run = open_run("r")
         fill_for_budget(run, find_domain("news"), strict(gold=False))
@@ -69,7 +69,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def begun(filled: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The home of the same run when its first batch was chosen."""
+    """The home of the same run once its first batch is chosen."""
     with other_home(tmp_path_factory.mktemp("begun"), filled) as home:
         run_candidates(open_run("r"), find_domain("news"), PLAN)
     return home
@@ -77,7 +77,7 @@ def begun(filled: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def second(begun: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The home of the same run when its first batch was judged and its second chosen."""
+    """The home of the same run once its first batch is judged and its second chosen."""
     with other_home(tmp_path_factory.mktemp("second"), begun) as home:
         judge(open_run("r"), 1)
         choose_candidates(open_run("r"), find_domain("news"), PLAN, 2)

@@ -74,7 +74,7 @@ def test_a_second_pull_killed_anywhere_resumes(
     whole = type(store.folder).write
 
     def dies(writes: int) -> bool:
-        """Pull again, killed after so many files; tells whether it was."""
+        """Pull again, killed after this many writes; returns whether the kill came."""
 
         def write(folder, name, data):
             nonlocal writes
