@@ -1,16 +1,23 @@
-"""Forms of the Prefect UI with wrong values: one message that names the field, before anything is done."""
+"""Forms of the Prefect UI: a wrong value is one message that names the field; what the forms offer and start."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from prefect import Flow
 from prefect.exceptions import ParameterTypeError
+from prefect.utilities.callables import parameter_schema
 
+from abcdlink.candidates.pools import PoolMode
 from abcdlink.errors import InputError
+from abcdlink.linking.records import ApproachKind
+from abcdlink.pairing import PairingRule
+from abcdlink.settings import get_settings
 from flows.annotate import annotate
-from flows.bootstrap import bootstrap, start
+from flows.bootstrap import bootstrap, job_for, start
+from flows.commands.starting import Goal
 from flows.corpora import clean, pair
 from flows.people import coding, exhaustive, qualify, rate
 from flows.stages import benchmark, benchmark_corpora, generate, label
@@ -76,3 +83,33 @@ def test_a_wrong_value_is_named(flow: Flow[..., Any], form: dict[str, Any], name
     said = str(refused.value)
     assert f"- {named}:" in said or said.startswith(named)
     assert "Value error" not in said
+
+
+def test_the_form_pair_offers_and_explains_every_field_of_the_rule() -> None:
+    schema = parameter_schema(pair.fn)
+    (rule,) = (one for one in schema.definitions.values() if one["title"] == "PairingRule")
+    assert set(rule["properties"]) == set(PairingRule.model_fields)
+    assert all(one["description"] for one in rule["properties"].values())
+    assert schema.required == ["corpus", "rule"]
+
+
+RETRIEVERS = (ApproachKind.RETRIEVER, ApproachKind.RETRIEVER)
+
+
+def test_the_embedded_llm_is_not_used_to_find_links(isolated_home: Path) -> None:
+    job, annotation = job_for(Goal.FIND, "corpus", 2)
+    assert (job.benchmark.llm, job.shortlist.kinds, annotation.mode) == (None, RETRIEVERS, PoolMode.UNION)
+
+
+def test_a_configured_llm_proposes_links(isolated_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ABCDLINK_LLM_BASE_URL", "http://gpu-host:8000/v1")
+    get_settings.cache_clear()
+    job, _ = job_for(Goal.FIND, "corpus", 2)
+    assert job.benchmark.llm is not None
+    assert job.shortlist.kinds == ()
+
+
+def test_methods_are_compared_with_the_embedded_llm_too(isolated_home: Path) -> None:
+    job, annotation = job_for(Goal.COMPARE, "corpus", 3)
+    assert job.benchmark.llm is not None
+    assert (annotation.mode, annotation.overlap, annotation.batches) == (PoolMode.COMPARISON, 3, 2)
