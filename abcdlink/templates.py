@@ -112,6 +112,7 @@ def html_environment(package: str, folder: str = "templates") -> Environment:
     return _environment(package, folder, autoescape=True)
 
 
+@cache
 def markdown_environment(package: str) -> Environment:
     """Return the environment of a package's Markdown templates, in which filters escape what comes from a document."""
     return _environment(package, "templates", autoescape=False)

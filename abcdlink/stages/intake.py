@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from functools import cache
 from importlib.metadata import version
 
 from abcdlink.corpus.io import read_corpus, read_corpus_from, read_origin, with_step, write_corpus_to
@@ -102,7 +103,12 @@ def describe_run(store: Store, domain: Domain) -> None:
         about["targets"] = targets_of(store).model_dump(mode="json")
     store.note("domain", about)
     store.note("prompts", domain.prompt_hashes)
-    store.note("versions", {name: version(name) for name in VERSIONS})
+    store.note("versions", _versions())
+
+
+@cache
+def _versions() -> dict[str, str]:
+    return {name: version(name) for name in VERSIONS}
 
 
 def run_key_of_drop(base: str, result: DropResult) -> str:

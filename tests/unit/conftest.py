@@ -9,6 +9,7 @@ import sys
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
+from unittest.mock import MagicMock
 
 import pytest
 import typer.testing
@@ -108,6 +109,12 @@ def sketch():
 def rendered(sketch, monkeypatch):
     """For a test that looks at the pictures."""
     monkeypatch.setattr("abcdlink.report.pictures.rendered", sketch)
+
+
+@pytest.fixture
+def no_drawing(monkeypatch):
+    """For a test of a report's words, those of its pictures too: matplotlib would take half of the time."""
+    monkeypatch.setattr("matplotlib.figure.Figure", MagicMock())
 
 
 @pytest.fixture

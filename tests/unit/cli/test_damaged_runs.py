@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import json
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -20,7 +21,7 @@ from abcdlink.stages.annotate import join_batches
 from abcdlink.stages.benchmark import read_benchmark, read_scores
 from abcdlink.stages.rank import read_rankings
 from abcdlink.stages.shortlist import run_shortlist
-from abcdlink.store import MANIFEST, Store, open_run
+from abcdlink.store import MANIFEST, SEAL, Store, open_run
 from labelstudio_config.run import known_so_far, not_said_yet, pushed_copy, read_pushed, tasks_kept
 from tests.helpers.batch_steps import look
 from tests.helpers.example_run import example_run
@@ -59,13 +60,21 @@ class Kept:
     def now(self) -> dict[Path, bytes]:
         return {path: path.read_bytes() for path in self.folder.rglob("*") if path.is_file()}
 
-    def restore(self) -> None:
+    def damage(self, name: str, damaged: Callable[[bytes], bytes]) -> Path:
+        """Change a file of the run; returns which."""
+        path = self.folder / "harbour" / name
+        path.write_bytes(damaged(path.read_bytes()))
+        return path
+
+    def restore(self) -> set[Path]:
+        """Undo all changes; returns the files that had changed, come or gone."""
         now = self.now()
-        for path in now.keys() - self.files.keys():
-            path.unlink()
-        for path, content in self.files.items():
-            if now.get(path) != content:
-                path.write_bytes(content)
+        changed = {path for path in now.keys() | self.files.keys() if now.get(path) != self.files.get(path)}
+        for path in changed:
+            path.unlink(missing_ok=True)
+            if path in self.files:
+                path.write_bytes(self.files[path])
+        return changed
 
 
 @pytest.fixture(scope="module")
@@ -91,34 +100,22 @@ def pushed(tmp_path_factory: pytest.TempPathFactory) -> Kept:
     return Kept(folder)
 
 
-@pytest.fixture
-def runs(example: Kept) -> Iterator[Kept]:
-    yield example
-    example.restore()
-
-
-@pytest.fixture
-def projects(pushed: Kept) -> Iterator[Kept]:
-    yield pushed
-    pushed.restore()
-
-
 @pytest.mark.parametrize("damage", DAMAGE)
 @pytest.mark.parametrize("name", READ_BY)
 def test_a_damaged_file_is_named(
-    name: str, damage: str, runs: Kept, monkeypatch: pytest.MonkeyPatch, command: Callable[..., tuple[int, str, str]]
+    name: str, damage: str, example: Kept, monkeypatch: pytest.MonkeyPatch, command: Callable[..., tuple[int, str, str]]
 ) -> None:
-    monkeypatch.setenv("ABCDLINK_RUNS", str(runs.folder))
+    monkeypatch.setenv("ABCDLINK_RUNS", str(example.folder))
     get_settings.cache_clear()
-    file = runs.folder / "harbour" / name
-    content = DAMAGE[damage](file.read_bytes())
-    file.write_bytes(content)
+    file = example.damage(name, DAMAGE[damage])
+    damaged = file.read_bytes()
     code, _, err = command(*shlex.split(READ_BY[name]))
+    assert file.read_bytes() == damaged
+    assert example.restore() == {file}
     assert code == 2, err
     assert file.name in err
     assert "Hint:" in err
     assert not [word for word in LIBRARY_WORDS if word in err]
-    assert runs.now() == {**runs.files, file: content}
 
 
 def _shortlisted(store: Store) -> object:
@@ -169,37 +166,34 @@ def _relabelled(name: str, content: bytes) -> bytes:
     return json.dumps(json.loads(content), indent=1).encode()
 
 
-def _refuses(read: Callable[[Store], object], store: Store, name: str) -> None:
-    before = _files(store)
-    with pytest.raises(InputError) as refused:
-        read(store)
+def _refuses(read: Callable[[Store], object], kept: Kept, file: Path) -> None:
+    """Reading a damaged file is one clear error, and changes no result."""
+    damaged = file.read_bytes()
+    try:
+        with pytest.raises(InputError) as refused:
+            read(open_run("harbour", str(kept.folder)))
+        assert file.read_bytes() == damaged
+    finally:
+        changed = kept.restore()
+    # The manifest records the settings that a stage was begun with, and what was accepted.
+    assert {path for path in changed if path.name not in {SHORTLIST, MANIFEST, file.name + SEAL}} == {file}
     said = str(refused.value)
-    assert name.rpartition("/")[2] in said
+    assert file.name in said
     assert refused.value.hint
     assert not [word for word in LIBRARY_WORDS if word in said]
-    assert _files(store) == before
-
-
-def _files(store: Store) -> dict[str, bytes]:
-    """Return the run's results; the manifest records the settings that a stage was begun with."""
-    return {name: store.folder.read(name) for name in store.folder.names() if name not in {SHORTLIST, MANIFEST}}
 
 
 @pytest.mark.parametrize(("name", "way"), [(name, way) for name in RESULTS for way in (*WAYS, "relabelled")])
-def test_a_damaged_result_is_refused(name: str, way: str, runs: Kept) -> None:
-    store = open_run("harbour", str(runs.folder))
-    content = store.folder.read(name)
+def test_a_damaged_result_is_refused(name: str, way: str, example: Kept) -> None:
     if way in {"emptied", "relabelled"}:
-        store.accept(name)  # no run of an earlier version: the SHA-256 of its results is kept
-    store.folder.write(name, WAYS[way](content) if way in WAYS else _relabelled(name, content))
-    _refuses(RESULTS[name], store, name)
+        # No run of an earlier version: the SHA-256 of its results is kept.
+        open_run("harbour", str(example.folder)).accept(name)
+    _refuses(RESULTS[name], example, example.damage(name, WAYS.get(way, partial(_relabelled, name))))
 
 
 @pytest.mark.parametrize(
     ("name", "way"),
     [(name, way) for name in OF_PROJECTS for way in WAYS if (name, way) != ("anomalies.json", "list")],
 )
-def test_a_damaged_file_on_a_project_is_refused(name: str, way: str, projects: Kept) -> None:
-    store, name = open_run("harbour", str(projects.folder)), f"label-studio/batch-1/{name}"
-    store.folder.write(name, WAYS[way](store.folder.read(name)))
-    _refuses(OF_PROJECTS[name.rpartition("/")[2]], store, name)
+def test_a_damaged_file_on_a_project_is_refused(name: str, way: str, pushed: Kept) -> None:
+    _refuses(OF_PROJECTS[name], pushed, pushed.damage(f"label-studio/batch-1/{name}", WAYS[way]))

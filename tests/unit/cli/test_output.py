@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 from typer.testing import CliRunner
@@ -44,7 +44,6 @@ WORD = st.text("ab[1]-@", min_size=1, max_size=24)
 ROWS = st.integers(2, 7).flatmap(lambda n: st.lists(st.lists(WORD, min_size=n, max_size=n), min_size=1, max_size=3))
 
 
-@settings(max_examples=40)
 @given(ROWS, st.integers(20, 160), st.lists(st.sampled_from(["cost, at most", "F1", "calls"]), min_size=7, max_size=7))
 def test_names_figures_and_title_are_never_cut_off(rows: list[list[str]], width: int, heads: list[str]) -> None:
     told = io.StringIO()

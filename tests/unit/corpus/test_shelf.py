@@ -53,10 +53,10 @@ def test_a_corpus_kept_on_disk_is_written_and_read_like_any_other(tmp_path, monk
 
 
 def test_importing_a_large_file_keeps_little_of_it_in_memory(tmp_path, monkeypatch):
-    monkeypatch.setattr(corpus_builder, "Shelf", lambda _: Shelf(100_000))
+    monkeypatch.setattr(corpus_builder, "Shelf", lambda _: Shelf(40_000))
     path = tmp_path / "large.jsonl"
     with path.open("w", encoding="utf-8") as file:
-        for n in range(500):
+        for n in range(200):
             sides = {
                 side: {
                     "id": f"{side}-{n}",
@@ -73,6 +73,6 @@ def test_importing_a_large_file_keeps_little_of_it_in_memory(tmp_path, monkeypat
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert len(imported.pairs) == 500
-    assert path.stat().st_size > 4_000_000
-    assert peak < 1_500_000
+    assert len(imported.pairs) == 200
+    assert path.stat().st_size > 1_600_000
+    assert peak < 800_000

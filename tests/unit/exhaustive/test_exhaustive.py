@@ -51,13 +51,13 @@ def test_the_sample_depends_only_on_the_seed():
 
 
 def test_every_source_is_equally_likely():
-    draws = 3000
+    draws = 900
     seen = Counter(
         one.at for seed in range(draws) for one in sample_sources(corpus(1, 2, 7), RULES, "run", seed, number=3).sources
     )
     assert len(seen) == 10
-    # Expected 900 of 3,000 each; five standard deviations of a binomial are 125.
-    assert all(abs(count - 0.3 * draws) < 125 for count in seen.values())
+    # Expected 270 of 900 each; five standard deviations of a binomial are 69.
+    assert all(abs(count - 0.3 * draws) < 69 for count in seen.values())
 
 
 def test_the_sample_does_not_look_at_gold_links():

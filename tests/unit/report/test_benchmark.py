@@ -129,7 +129,6 @@ def test_quality_is_plotted_against_seconds_and_for_llms_against_money():
     assert f"bm25@5+small-listwise-4: F1 0.50 for {1000 * 0.5 / pairs:.3g}" in money
 
 
-@pytest.mark.usefixtures("rendered")
 def test_retrievers_are_listed_above_the_llms_that_use_their_candidates():
     grid = llm_grid(["bm25", "jaccard"], [5], [Setup.LISTWISE], [1, 4])
     results = [with_cost(one, 0.1 * n, 1, interval=(0.1 * n - 0.1, 0.1 * n + 0.1)) for n, one in enumerate(grid, 2)]
@@ -267,6 +266,7 @@ def copy_of(store: Store, folder) -> Store:
     return copy
 
 
+@pytest.mark.usefixtures("no_drawing")
 def test_a_partial_run_omits_what_it_lacks_with_the_reason(finished: Store, tmp_path):
     store = copy_of(finished, tmp_path)
     store.folder.remove(SCORES)
@@ -279,6 +279,7 @@ def test_a_partial_run_omits_what_it_lacks_with_the_reason(finished: Store, tmp_
     assert "all errors on 48 source sentences" in errors  # of the retriever, whose rankings exist
 
 
+@pytest.mark.usefixtures("no_drawing")
 def test_a_shortlisted_approach_of_another_benchmark_is_reported(finished: Store, tmp_path):
     store = copy_of(finished, tmp_path)
     kept = store.read_json(BENCHMARK)

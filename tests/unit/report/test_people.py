@@ -106,6 +106,7 @@ def test_figures_from_simulated_people_are_marked(html: str, name: str):
     assert "simulated</span></h2>" in html.partition(f'<section id="{name}">')[2].partition("</section>")[0]
 
 
+@pytest.mark.usefixtures("no_drawing")
 def test_figures_from_real_people_are_not_marked(content: Content):
     people = [one.model_copy(update={"simulated": False}) for one in content.annotators]
     page = render(replace(content, annotators=people, benchmark=None, findings=None))
@@ -136,6 +137,7 @@ def test_a_run_without_feedback_rounds_has_no_section_on_them(complete: str):
     assert 'href="#feedback"' not in complete
 
 
+@pytest.mark.usefixtures("no_drawing")
 def test_a_round_without_second_answers_is_reported_as_such(run: Store):
     accept_feedback(run, 1, GUIDELINES, "", label_studio_round=False, by="auto_feedback")
     end_unasked(run, 1)

@@ -23,6 +23,7 @@ from tests.helpers.batch_steps import answer_all, finish, key_of, pulled
 from tests.helpers.fake_label_studio import ADA, BEN, FakeLabelStudio
 
 
+@pytest.mark.usefixtures("no_drawing")
 def test_a_changed_batch_is_noticed_marked_and_pulled_again(
     store: Store, server: FakeLabelStudio, keys: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
