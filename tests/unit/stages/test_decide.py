@@ -187,7 +187,7 @@ def test_a_server_without_probabilities_is_refused_before_anything_is_asked(stor
 
 @pytest.mark.parametrize("setup", SETUPS)
 def test_a_dry_run_predicts_the_questions_without_sending_any(store, serve, setup):
-    one = approach(setup, scoring=Scoring.VOTES, samples=3)
+    one = approach(setup, scoring=Scoring.VOTES, samples=2)
     if one.retriever:
         rank(store, CORPUS, one.retriever)
     with serve(FakeLLM(says("no"))) as server:

@@ -22,13 +22,14 @@ from abcdlink.linking.records import Approach, ApproachKind
 from abcdlink.report import write_report
 from abcdlink.settings import get_settings
 from abcdlink.stages.batch_preview import FILTERS
+from abcdlink.stages.benchmark import run_benchmark
 from abcdlink.stages.exhaustive import links_found, make_sample, measure_recall
+from abcdlink.stages.plan import BenchmarkPlan
 from abcdlink.stages.rank import rank
 from abcdlink.stages.shortlist import decided_links
 from abcdlink.store import Store
 from flows.parameters import ExhaustiveParameters
 from tests.helpers.builders import judgment
-from tests.helpers.example_benchmark import benchmark
 from tests.helpers.example_run import generate, take_in
 
 FIRST = Approach(kind=ApproachKind.RETRIEVER, retriever="jaccard", cutoff=1)
@@ -144,8 +145,7 @@ def test_recall_is_measured_on_full_lists_and_under_pool_limits(store: Store, ne
 def test_other_approaches_of_the_benchmark_can_be_measured_by_name(store: Store, news: Domain):
     judge_as_first_decides(store)
     generate(store)
-    benchmark(store)
-    store.write_text(SHORTLIST, CHOSEN.model_dump_json())
+    run_benchmark(store, news, BenchmarkPlan(retrievers=("bm25",), learned=(), rules=(), cutoffs=(1, 7), llm=None))
     result = measure_recall(store, news, also=["bm25@1", "bm25@7"])
     one, seven = (row for row in result.rows if row.approach in ("bm25@1", "bm25@7"))
     # More targets find no fewer links, and most of the additions are wrong.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import shutil
+from pathlib import Path
 
 import pytest
 
@@ -24,6 +26,7 @@ from abcdlink.stages.rank import rank, read_rankings
 from abcdlink.stages.shortlist import errors_of, run_shortlist
 from abcdlink.store import Store, open_run
 from tests.helpers.builders import document
+from tests.helpers.homes import other_home
 
 LEARNED = "learned-logistic:bm25"
 """With a lexical retriever in place of the dense one, so that no model has to be loaded."""
@@ -50,7 +53,7 @@ def corpus(kind: PairKind, count: int, seed: int) -> Corpus:
     return Corpus(name=kind.value, documents=documents, pairs=pairs)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def domain() -> Domain:
     return find_domain("news")
 
@@ -63,13 +66,23 @@ def begin(domain: Domain, synthetic_pairs: int = 12) -> Store:
     return store
 
 
+@pytest.fixture(scope="module")
+def benchmarked(domain: Domain, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The home of a benchmarked run."""
+    with other_home(tmp_path_factory.mktemp("benchmarked")) as home:
+        run_benchmark(begin(domain), domain, PLAN)
+    return home
+
+
 @pytest.fixture
-def store(domain: Domain) -> Store:
-    return begin(domain)
+def store(benchmarked: Path, isolated_home: Path) -> Store:
+    """The benchmarked run."""
+    shutil.copytree(benchmarked, isolated_home)
+    return open_run("r")
 
 
-def test_fitted_approaches_are_scored_and_say_where_they_were_fitted(store: Store, domain: Domain) -> None:
-    result = run_benchmark(store, domain, PLAN)
+def test_fitted_approaches_are_scored_and_say_where_they_were_fitted(store: Store) -> None:
+    result = read_benchmark(store)
     by_name = {one.approach.name: one for one in result.approaches}
     assert set(by_name) == {f"{name}@{cutoff}" for name in ("jaccard", LEARNED) for cutoff in ("1", "2", "threshold")}
     fitted = {name for name, one in by_name.items() if "other 3" in one.fitted}
@@ -84,7 +97,7 @@ def test_fitted_approaches_are_scored_and_say_where_they_were_fitted(store: Stor
 
 
 def test_nothing_is_fitted_a_second_time(store: Store, domain: Domain, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = run_benchmark(store, domain, PLAN)
+    first = read_benchmark(store)
     store.folder.remove("benchmark.json")
     for name in ("learn", "out_of_fold"):
         monkeypatch.delattr(f"abcdlink.stages.learn.{name}")
@@ -100,7 +113,6 @@ def test_with_too_few_pairs_fitted_approaches_are_left_out_with_a_note(domain: D
 
 
 def test_a_learned_linker_and_a_fitted_cutoff_propose_candidates(store: Store, domain: Domain) -> None:
-    run_benchmark(store, domain, PLAN)
     choice = run_shortlist(store, LEARNED_AND_RETRIEVER)
     assert [approach.kind for approach in choice.approaches] == ["retriever", "learned"]
     assert set(choice.fitted) == {a.name for a in choice.approaches if isinstance(a.cutoff, CutoffRule)}
@@ -111,8 +123,7 @@ def test_a_learned_linker_and_a_fitted_cutoff_propose_candidates(store: Store, d
     assert natural["score"].between(0, 1).all()
 
 
-def test_without_an_llm_the_second_approach_is_a_learned_linker(store: Store, domain: Domain) -> None:
-    run_benchmark(store, domain, PLAN)
+def test_without_an_llm_the_second_approach_is_a_learned_linker(store: Store) -> None:
     choice = run_shortlist(store, ShortlistRule())
     assert (choice.first.kind, choice.second.kind) == ("retriever", "learned")
     assert choice.fitted == {}
@@ -120,8 +131,7 @@ def test_without_an_llm_the_second_approach_is_a_learned_linker(store: Store, do
         run_shortlist(store, LEARNED_AND_RETRIEVER)
 
 
-def test_a_linker_never_ranks_the_pairs_it_was_fitted_on(store: Store, domain: Domain) -> None:
-    run_benchmark(store, domain, PLAN)
+def test_a_linker_never_ranks_the_pairs_it_was_fitted_on(store: Store) -> None:
     synthetic = corpus(PairKind.SYNTHETIC, 12, 1)
     renamed = [
         pair.model_copy(update={"id": f"new-{n}", "kind": PairKind.NATURAL, "links": None})
@@ -137,7 +147,6 @@ def test_a_linker_never_ranks_the_pairs_it_was_fitted_on(store: Store, domain: D
 
 
 def test_a_drop_uses_the_learned_linker(store: Store, domain: Domain) -> None:
-    run_benchmark(store, domain, PLAN)
     run_shortlist(store, ShortlistRule())
     drop = open_drop(store, DropResult(corpus=corpus(PairKind.NATURAL, 2, 5)), domain)
     assert drop.folder.read(model_file(LEARNED)) == store.folder.read(model_file(LEARNED))
@@ -145,8 +154,7 @@ def test_a_drop_uses_the_learned_linker(store: Store, domain: Domain) -> None:
     assert drop.exists(SHORTLIST)
 
 
-def test_errors_of_a_fitted_approach_match_its_scores(store: Store, domain: Domain) -> None:
-    run_benchmark(store, domain, PLAN)
+def test_errors_of_a_fitted_approach_match_its_scores(store: Store) -> None:
     result = next(r for r in read_benchmark(store).approaches if r.approach.name == "jaccard@threshold")
     found = errors_of(store, "jaccard@threshold")
     missed = sum(error.kind == "missed link" for error in found.errors)

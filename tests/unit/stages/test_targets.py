@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from abcdlink.candidates.pools import PoolMode
@@ -58,7 +58,6 @@ def begun(key: str, domain: Domain, taken: Corpus) -> Store:
     return store
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(st.sampled_from(["Heading", "red fox", "blue fox", "red hen", "hen"]), min_size=1, max_size=8))
 def test_kept_targets_are_ranked_as_if_the_others_did_not_exist(texts: list[str]) -> None:
     whole = corpus([PAIR], SOURCE, document("b", texts))
