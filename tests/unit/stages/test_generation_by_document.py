@@ -35,25 +35,30 @@ def domain() -> Domain:
     return find_domain("reviews")
 
 
-@pytest.fixture
-def store(domain: Domain, llm: FakeLLM, tmp_path: Path) -> Store:
-    """Return a run with twenty papers of forty sentences and a review of each."""
+def begin(domain: Domain, folder: Path, pairs: int) -> Store:
+    """Return a run with this many papers of forty sentences and a review of each."""
     chance = random.Random(1)
     documents = {}
-    for number in range(20):
+    for number in range(pairs):
         for side, count in (("review", 6), ("paper", 40)):
             sentences = tuple(Sentence(id=str(i), text=sentence(chance)) for i in range(count))
             documents[f"{side}{number}"] = Document(id=f"{side}{number}", sentences=sentences)
-    pairs = [Pair(id=f"p{n}", source=f"review{n}", target=f"paper{n}") for n in range(20)]
-    write_corpus(Corpus(name="own", documents=documents, pairs=pairs), tmp_path / "own")
+    made = [Pair(id=f"p{n}", source=f"review{n}", target=f"paper{n}") for n in range(pairs)]
+    write_corpus(Corpus(name="own", documents=documents, pairs=made), folder)
     run = open_run("r")
-    take_corpus(run, str(tmp_path / "own"), domain)
+    take_corpus(run, str(folder), domain)
     return run
 
 
+@pytest.fixture
+def store(domain: Domain, llm: FakeLLM, tmp_path: Path) -> Store:
+    return begin(domain, tmp_path / "own", 3)
+
+
 def test_twenty_documents_by_a_reasoning_model_have_the_requested_shape(
-    store: Store, domain: Domain, llm: FakeLLM
+    domain: Domain, llm: FakeLLM, tmp_path: Path
 ) -> None:
+    store = begin(domain, tmp_path / "own", 20)
     result = run_generation(store, domain, plan_generation(store, Generating(strategy=Strategy.DOCUMENT, seed=1)))
     synthetic = read_corpus_from(store, "synthetic")
     assert (result.pairs, result.refused, len(synthetic.pairs)) == (20, 0, 20)
@@ -139,7 +144,7 @@ def test_a_second_look_by_another_model_drops_or_shows_disagreements(
         lengths = {pair.id: len(before.source_of(pair).sentences) for pair in before.pairs}
         places = {s.text: (pair.id, s.id) for pair in before.pairs for s in before.source_of(pair).sentences}
         plan = plan_generation(
-            store, Generating(strategy=Strategy.DOCUMENT, seed=1, documents=5, second_look="judge", drop=drop)
+            store, Generating(strategy=Strategy.DOCUMENT, seed=1, documents=3, second_look="judge", drop=drop)
         )
         result = run_generation(store, domain, plan)
         asked = len(server.questions)
@@ -168,18 +173,18 @@ def test_a_second_look_by_another_model_drops_or_shows_disagreements(
 
 def prepared(run: Store, store: Store, domain: Domain):
     take_corpus(run, store.manifest["inputs"]["intake"]["corpus"], domain)
-    return plan_generation(run, Generating(strategy=Strategy.DOCUMENT, seed=1, documents=5))
+    return plan_generation(run, Generating(strategy=Strategy.DOCUMENT, seed=1, documents=3))
 
 
 def test_a_second_look_by_the_writer_itself_is_refused(store: Store) -> None:
     with pytest.raises(InputError, match="the model that writes the pairs"):
-        plan_generation(store, Generating(strategy=Strategy.DOCUMENT, seed=1, documents=5, second_look="default"))
+        plan_generation(store, Generating(strategy=Strategy.DOCUMENT, seed=1, documents=3, second_look="default"))
 
 
 def test_the_learned_linker_of_another_run_can_take_a_second_look(store: Store, domain: Domain) -> None:
     run_with_linker("fitted")
     plan = plan_generation(
-        store, Generating(strategy=Strategy.DOCUMENT, seed=1, documents=5, second_look="run:fitted", drop=False)
+        store, Generating(strategy=Strategy.DOCUMENT, seed=1, documents=3, second_look="run:fitted", drop=False)
     )
     result = run_generation(store, domain, plan)
     look = result.second_look
@@ -200,4 +205,4 @@ def test_the_learned_linker_of_another_run_can_take_a_second_look(store: Store, 
 @pytest.mark.parametrize(("name", "problem"), [("run:none", "there is no run 'none'"), ("nobody", "nobody")])
 def test_a_second_look_by_nobody_is_refused(name: str, problem: str, store: Store) -> None:
     with pytest.raises(InputError, match=problem):
-        plan_generation(store, Generating(strategy=Strategy.DOCUMENT, seed=1, documents=5, second_look=name))
+        plan_generation(store, Generating(strategy=Strategy.DOCUMENT, seed=1, documents=3, second_look=name))
