@@ -6,6 +6,7 @@ import io
 import pickle
 import sys
 import zipfile
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -63,9 +64,15 @@ def made(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def linker(made):
+def learned(made):
+    """The linker of a name, fitted on the first corpus once."""
     (corpus, rankings), _ = made
-    return learn("learned-logistic", rankings, corpus)
+    return cache(lambda name: learn(name, rankings, corpus))
+
+
+@pytest.fixture
+def linker(learned):
+    return learned("learned-logistic")
 
 
 def f1(corpus, table):
@@ -73,11 +80,11 @@ def f1(corpus, table):
 
 
 @pytest.mark.parametrize("name", LEARNERS)
-def test_a_learned_linker_ranks_unseen_pairs_better_than_its_parts(made, name):
+def test_a_learned_linker_ranks_unseen_pairs_better_than_its_parts(made, learned, name):
     (corpus, rankings), (other, other_rankings) = made
     parts = max(f1(corpus, table) for table in rankings.values())
     assert f1(corpus, out_of_fold(name, rankings, corpus, make_folds(corpus, 3))) >= parts
-    table = learn(name, rankings, corpus).rank(other_rankings, other)
+    table = learned(name).rank(other_rankings, other)
     assert f1(other, table) >= max(f1(other, one) for one in other_rankings.values())
     # Probabilities add up to about the number of links, here one for each of the first four sources of a pair.
     assert table["score"].between(0, 1).all()
@@ -204,9 +211,9 @@ def test_pairs_with_unknown_links_are_ranked_but_not_learned_from(made):
 
 
 @pytest.mark.parametrize("name", LEARNERS)
-def test_fitting_is_deterministic_and_a_saved_linker_ranks_as_before(made, name):
+def test_fitting_is_deterministic_and_a_saved_linker_ranks_as_before(made, learned, name):
     (corpus, rankings), (other, other_rankings) = made
-    one, two = (learn(name, rankings, corpus) for _ in range(2))
+    one, two = learned(name), learn(name, rankings, corpus)
     table = one.rank(other_rankings, other)
     pd.testing.assert_frame_equal(two.rank(other_rankings, other), table)
     read = from_bytes(to_bytes(one), "file")
@@ -363,10 +370,10 @@ def judged(corpus, table, pairs, seed=0):
 
 
 @pytest.mark.parametrize(("name", "left"), [("learned-logistic", 0.5), ("learned-boosting", 0.7)])
-def test_judgments_lower_the_calibration_error_on_unjudged_pairs(made, strict, name, left):
+def test_judgments_lower_the_calibration_error_on_unjudged_pairs(made, learned, strict, name, left):
     (before, rankings), _ = made
     corpus, base = strict
-    first = learn(name, rankings, before)
+    first = learned(name)
     table = first.rank(base, corpus)
     half = {pair.id for pair in corpus.pairs[::2]}
     rest = [pair for pair in corpus.pairs if pair.id not in half]
