@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from abcdlink.adjudicate import Adjudication, disputed
 from abcdlink.corpus.io import write_corpus_to
@@ -95,8 +98,18 @@ def hostile_adjudications() -> list[Adjudication]:
 
 
 def hostile_run(folder: Path) -> Store:
-    """Return the store of an annotated and partly adjudicated run; ``annotator-9`` is a program."""
-    store = Store(LocalFolder(folder / "hostile"), "hostile")
+    """Return the store of an annotated and partly adjudicated run; ``annotator-9`` is a program.
+
+    Made once and copied for each test.
+    """
+    shutil.copytree(Path(_made().name) / "hostile", folder / "hostile")
+    return Store(LocalFolder(folder / "hostile"), "hostile")
+
+
+@cache
+def _made() -> TemporaryDirectory[str]:
+    folder = TemporaryDirectory(prefix="abcdlink-hostile-")
+    store = Store(LocalFolder(Path(folder.name) / "hostile"), "hostile")
     describe_run(store, find_domain("news"))
     write_corpus_to(store, "natural", hostile_corpus())
     names = ("annotator-2", "annotator-9", "annotator-10")
@@ -106,4 +119,4 @@ def hostile_run(folder: Path) -> Store:
     decided_by = Annotator(annotator="adjudicator-1", account="adjudicator.luchs@example.org", simulated=False)
     store.write_records(ADJUDICATORS, [decided_by])
     store.write_records(ADJUDICATIONS, hostile_adjudications())
-    return store
+    return folder

@@ -35,6 +35,14 @@ def store(tmp_path: Path) -> Store:
     return store
 
 
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict, str]:
+    """Head and text of the card of the complete example run."""
+    store = example_run(tmp_path_factory.mktemp("plain"))
+    describe_run(store, find_domain("news"))
+    return card_of(store)
+
+
 def test_datasets_loads_the_folder_with_all_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     import datasets
 
@@ -56,8 +64,8 @@ def test_datasets_loads_the_folder_with_all_rows(tmp_path: Path, monkeypatch: py
     ]
 
 
-def test_the_card_counts_judgments(store: Store):
-    _, text = card_of(store)
+def test_the_card_counts_judgments(store: Store, plain: tuple[dict, str]):
+    _, text = plain
     judgments = store.read_records("judgments.jsonl", Judgment)
     result = agreement(judgments)
     rows = dict(re.findall(r"^\| ([a-z ]+) \| (\d+) \|$", text, re.MULTILINE))
@@ -92,16 +100,16 @@ def test_the_card_says_where_candidates_came_from(store: Store, methods: set[str
     assert ("drawn at random" in text) == ("random" in methods)
 
 
-def test_the_card_says_how_the_documents_were_chosen(store: Store):
-    assert "Selection of documents" not in card_of(store)[1]
+def test_the_card_says_how_the_documents_were_chosen(store: Store, plain: tuple[dict, str]):
+    assert "Selection of documents" not in plain[1]
     corpus = store.manifest.get("corpus", {})
     store.note("corpus", {**corpus, "history": ["Drawn: 2 of 9 pairs | with seed 1"]})
     text = card_of(store)[1]
     assert "## Selection of documents\n\n- Drawn: 2 of 9 pairs" in text
 
 
-def test_the_card_shows_the_guidelines_below_its_own_headings(store: Store):
-    _, text = card_of(store)
+def test_the_card_shows_the_guidelines_below_its_own_headings(plain: tuple[dict, str]):
+    _, text = plain
     guidelines = text.partition("## Guidelines\n")[2].partition("\n## Annotators")[0]
     headings = re.findall(r"^#+", guidelines, re.MULTILINE)
     assert headings
@@ -110,8 +118,8 @@ def test_the_card_shows_the_guidelines_below_its_own_headings(store: Store):
     assert all(line.lstrip("#").strip() in plain for line in find_domain("news").guidelines.splitlines())
 
 
-def test_the_card_says_that_annotators_were_simulated(store: Store):
-    head, text = card_of(store)
+def test_the_card_says_that_annotators_were_simulated(store: Store, plain: tuple[dict, str]):
+    head, text = plain
     assert head["annotations_creators"] == ["machine-generated"]
     assert "simulated-annotators" in head["tags"]
     assert "2 of 2 annotators (annotator-1, annotator-2) are programs" in text
