@@ -33,7 +33,14 @@ GIVES_AWAY = re.compile(
     r"\b(retriev\w+|LLM|language model|bm25|distractors?|gold( label)?s?|synthetic)\b", re.IGNORECASE
 )
 """Annotators must not learn where candidates come from."""
-OWN_TEXTS = ("link_description.md", "guidelines.md", "examples.jsonl", "generation.json", "generate_document.j2")
+OWN_TEXTS = (
+    "link_description.md",
+    "guidelines.md",
+    "examples.jsonl",
+    "generation.json",
+    "generate_document.j2",
+    "rating.toml",
+)
 OWN_SETTINGS = ("variations", "linked_task", "unlinked_topics", "unlinked_examples")
 """Settings of ``[generation]`` that say what the model writes about: those of a copy still name papers, or news."""
 

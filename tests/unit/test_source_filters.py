@@ -116,6 +116,8 @@ HEADINGS = {
         "04 / 04 / 2012",
         "# Minutes of the council of Port Lunde, 14 March 2025",
         "## 3. What was decided?",
+        "3. LIABILITY",
+        "2.1 Bus routes:",
     ],
     "reviews": [
         "Abstract",
