@@ -135,7 +135,7 @@ def _asked(questions: Sequence[Question], prompt_cache: int) -> _Cost:
 
 @contextmanager
 def _server(port: int, prompt_cache: int) -> Iterator[list[float]]:
-    """Start the embedded LLM with so many MiB for prompts; when it has ended the list holds its CPU seconds."""
+    """Start the embedded LLM with this many MiB for prompts; once it has ended, the list holds its CPU seconds."""
     command = [sys.executable, "-c", COMMAND.format(prompt_cache), "--port", str(port), "--threads", "1"]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     used: list[float] = []

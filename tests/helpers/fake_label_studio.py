@@ -134,7 +134,7 @@ class FakeLabelStudio(Client):
         return number
 
     def change(self, annotation: int, label: str, by: int | None = None) -> None:
-        """Change all labels of an annotation; ``by``: the account that does, its author where nobody is named."""
+        """Change all labels of an annotation; ``by`` is the account that does so, by default its author."""
         for task in self.all_tasks():
             for one in task["annotations"]:
                 if one["id"] == annotation:

@@ -94,7 +94,7 @@ class Machine:
         return str(api.read("POST", f"/deployments/{found}/create_flow_run", body)["id"])
 
     def flow_run(self, flow: str, key: str) -> dict[str, Any] | None:
-        """Return the newest run of a flow for a run key; ``None``: there is none, or Prefect does not answer."""
+        """Return the newest run of a flow for a run key; ``None`` if there is none or Prefect does not answer."""
         wanted = {"flows": {"name": {"any_": [flow]}}, "sort": "EXPECTED_START_TIME_DESC"}
         with suppress(httpx.HTTPError):
             runs = self._prefect().read("POST", "/flow_runs/filter", wanted)

@@ -22,31 +22,31 @@ LINK, NO = [Label.LINK] * 3, [Label.NO_LINK] * 3
 
 
 class Scene(NamedTuple):
-    """Ada has answered the first task in her project; Bo has begun his."""
+    """Ada has answered the first task of one project; Bo has started on the other."""
 
     batch: OwnBatch
     client: Client
     ada: httpx.Client
     bo: httpx.Client
     given: int
-    hers: int
-    his: int
+    adas: int
+    bos: int
     task: int
 
     def answer(self) -> object:
         """Return what Ada's answer says now."""
-        (found,) = (one for task in self.client.tasks(self.hers) for one in task["annotations"])
+        (found,) = (one for task in self.client.tasks(self.adas) for one in task["annotations"])
         return found["result"], found["completed_by"], found["updated_by"]
 
 
 @pytest.fixture
 def scene(client: Client, label_studio: LabelStudioServer, isolated_home: object) -> Iterator[Scene]:
     with own_batch(label_studio, 2) as batch, annotator(client, "ada") as ada, annotator(client, "bo") as bo:
-        hers, his = (one.project_id for one in batch.pushed.projects)
-        first, second = (min(task["id"] for task in client.tasks(at)) for at in (hers, his))
+        adas, bos = (one.project_id for one in batch.pushed.projects)
+        first, second = (min(task["id"] for task in client.tasks(at)) for at in (adas, bos))
         given = submit(ada, first, LINK).raise_for_status().json()["id"]
         submit(bo, second, NO).raise_for_status()
-        yield Scene(batch, client, ada, bo, given, hers, his, first)
+        yield Scene(batch, client, ada, bo, given, adas, bos, first)
 
 
 @contextmanager
@@ -75,11 +75,11 @@ def test_nobody_can_overwrite_someone_elses_answer(scene: Scene, way: str) -> No
             "in her name": bo.post(f"/api/tasks/{scene.task}/annotations/", json={**body, "completed_by": ada}),
             "form": bo.post(f"/api/tasks/{scene.task}/annotations/", data={"completed_by": str(ada)}),
             "in her project": bo.post(f"/api/tasks/{scene.task}/annotations/", json=body),
-            "next of hers": bo.post(f"/api/dm/actions?id=next_task&project={scene.hers}", json={}),
+            "next of the other project": bo.post(f"/api/dm/actions?id=next_task&project={scene.adas}", json={}),
             "task": bo.patch(f"/api/tasks/{scene.task}/", json={"data": {}}),
             "delete task": bo.delete(f"/api/tasks/{scene.task}/"),
-            "import": bo.post(f"/api/projects/{scene.hers}/import", json=[{"data": {}}]),
-            "delete answers": bo.post(f"/api/dm/actions?id=delete_tasks_annotations&project={scene.hers}", json={}),
+            "import": bo.post(f"/api/projects/{scene.adas}/import", json=[{"data": {}}]),
+            "delete answers": bo.post(f"/api/dm/actions?id=delete_tasks_annotations&project={scene.adas}", json={}),
         }
     assert {name: one.status_code for name, one in tried.items() if one.status_code not in {403, 405}} == {}
     assert scene.answer() == before
@@ -94,24 +94,24 @@ def test_nobody_can_read_someone_elses_answer(scene: Scene, way: str) -> None:
         refused = [
             bo.get(f"/api/annotations/{scene.given}/"),
             bo.get(f"/api/tasks/{scene.task}/"),
-            bo.get(f"/api/projects/{scene.hers}/export?exportType=JSON&download_all_tasks=true"),
-            bo.get(f"/api/projects/{scene.his}/export?exportType=JSON&download_all_tasks=true"),
-            bo.get(f"/api/tasks?project={scene.hers}&fields=all"),
+            bo.get(f"/api/projects/{scene.adas}/export?exportType=JSON&download_all_tasks=true"),
+            bo.get(f"/api/projects/{scene.bos}/export?exportType=JSON&download_all_tasks=true"),
+            bo.get(f"/api/tasks?project={scene.adas}&fields=all"),
         ]
         assert [one.status_code for one in refused] == [403] * len(refused)
-        own = bo.get(f"/api/tasks?project={scene.his}&fields=all").raise_for_status().json()
+        own = bo.get(f"/api/tasks?project={scene.bos}&fields=all").raise_for_status().json()
         listed = bo.get("/api/projects?page_size=100").raise_for_status().json()["results"]
     assert [one["completed_by"] for task in own["tasks"] for one in task["annotations"]] == [account_id(scene.bo)]
-    assert scene.his in {one["id"] for one in listed}
-    assert scene.hers not in {one["id"] for one in listed}
+    assert scene.bos in {one["id"] for one in listed}
+    assert scene.adas not in {one["id"] for one in listed}
 
 
 def test_everything_else_an_account_could_do_in_label_studio_is_refused(scene: Scene) -> None:
     bo = scene.bo
     organization = bo.get("/api/current-user/whoami").json()["active_organization"]
     tried = {
-        "delete project": bo.delete(f"/api/projects/{scene.hers}/"),
-        "rename project": bo.patch(f"/api/projects/{scene.his}/", json={"title": "mine"}),
+        "delete project": bo.delete(f"/api/projects/{scene.adas}/"),
+        "rename project": bo.patch(f"/api/projects/{scene.bos}/", json={"title": "mine"}),
         "make project": bo.post("/api/projects/", json={"title": "mine"}),
         "members": bo.get(f"/api/organizations/{organization}/memberships"),
         "new invitation": bo.post("/api/invite/reset-token"),
@@ -120,8 +120,8 @@ def test_everything_else_an_account_could_do_in_label_studio_is_refused(scene: S
         "make webhook": bo.post("/api/webhooks/", json={"url": "http://127.0.0.1:1"}),
         "another's account": bo.patch(f"/api/users/{account_id(scene.ada)}/", json={"first_name": "Eve"}),
         "make account": bo.post("/api/users/", json={"email": "eve@example.org"}),
-        "tab": bo.post("/api/dm/views/", json={"project": scene.his, "data": {}}),
-        "reset tabs": bo.delete(f"/api/dm/views/reset/?project={scene.his}"),
+        "tab": bo.post("/api/dm/views/", json={"project": scene.bos, "data": {}}),
+        "reset tabs": bo.delete(f"/api/dm/views/reset/?project={scene.bos}"),
     }
     assert {name: one.status_code for name, one in tried.items() if one.status_code != 403} == {}
     assert [one["id"] for one in bo.get("/api/users/").json()] == [account_id(bo)]
@@ -134,10 +134,10 @@ def test_a_replacement_is_let_in_but_nobody_twice(scene: Scene) -> None:
     link = told.split(": ", 1)[1]
     with annotator(scene.client, "cy") as cy:
         assert cy.get(link).is_success
-        assert link.startswith(f"{scene.client.url}/projects/{scene.hers}/")
-        task = max(one["id"] for one in scene.client.tasks(scene.hers))
+        assert link.startswith(f"{scene.client.url}/projects/{scene.adas}/")
+        task = max(one["id"] for one in scene.client.tasks(scene.adas))
         assert submit(cy, task, NO).is_success
-        refused = submit(cy, max(one["id"] for one in scene.client.tasks(scene.his)), NO)
+        refused = submit(cy, max(one["id"] for one in scene.client.tasks(scene.bos)), NO)
     assert (refused.status_code, "belongs to someone else" in refused.text) == (403, True)
     now, said = scene.batch.look()
     assert (now.done, said) == (1, [])

@@ -20,7 +20,7 @@ from tests.helpers.plugin import install_plugin
 from tests.helpers.tiny_models import tiny_bert
 
 # Tests write thousands of small files, which takes a quarter of the time of this tier on a disk; in memory, hardly any.
-MEMORY, ROOM = Path("/dev/shm"), 2 << 30  # noqa: S108 - pytest makes folders of its own there
+MEMORY, ROOM = Path("/dev/shm"), 2 << 30  # noqa: S108 - pytest creates its own folders there
 if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
