@@ -127,6 +127,7 @@ def choose_batch(
     if rest is None or not left:
         return None
     now, unchanged = _learn(run, said, batch)
+    name = linker if unchanged or batch == 1 else _file_name(linker, batch)
     table = over_kept_targets(now.rank(run.rankings, run.corpus, left), run.corpus, targets_of(store))
     order = Order(table, _may_be_shown(table, run.corpus, left, domain), rest)
     selection = order.select(rules.seed + batch)
@@ -136,12 +137,14 @@ def choose_batch(
     if not here.any():
         return None
     chosen = table[here].assign(chance=selection.chance[here], audit=selection.audited[here])
-    named = set(pairs)
-    next_ones = [pair for pair in left if pair.id in named]
-    chosen["first"] = _scores_at(read_linker(store, linker).rank(run.rankings, run.corpus, next_ones), chosen)
+    chosen["first"] = chosen["score"]
+    if name != linker:
+        named = set(pairs)
+        next_ones = [pair for pair in left if pair.id in named]
+        chosen["first"] = _scores_at(read_linker(store, linker).rank(run.rankings, run.corpus, next_ones), chosen)
     choice = Choice(
         batch=batch,
-        linker=_file_name(linker, batch) if not unchanged and batch > 1 else linker,
+        linker=name,
         learned_from=len(said) if not unchanged else 0,
         unchanged=unchanged,
         pairs=tuple(pairs),

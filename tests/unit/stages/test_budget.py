@@ -28,7 +28,6 @@ from abcdlink.layout import (
     model_file,
 )
 from abcdlink.linking.decisions import top_k
-from abcdlink.linking.learners import base_retrievers
 from abcdlink.report import render
 from abcdlink.report.content import gather
 from abcdlink.stages.batch_preview import preview_batch, take_review
@@ -38,12 +37,14 @@ from abcdlink.stages.candidates import (
     PoolPlan,
     choose_candidates,
     plan_by_budget,
+    rank_natural,
     read_counts,
     run_candidates,
 )
 from abcdlink.stages.exhaustive import make_sample, measure_recall
 from abcdlink.stages.gains import measure_gains
-from abcdlink.stages.rank import rank, read_rankings
+from abcdlink.stages.rank import read_rankings
+from abcdlink.stages.shortlist import read_shortlist
 from abcdlink.store import Store, open_run
 from tests.helpers.builders import judged, judgment
 from tests.helpers.homes import other_home
@@ -62,8 +63,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
         run = open_run("r")
         fill_for_budget(run, find_domain("news"), strict(gold=False))
         run.note("annotation", {"overlap": 2})
-        for retriever in base_retrievers(LINKER):
-            rank(run, NATURAL, retriever)
+        rank_natural(run, read_shortlist(run).approaches)
     return home
 
 
