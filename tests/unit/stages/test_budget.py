@@ -15,10 +15,8 @@ from abcdlink.corpus.records import Sentence
 from abcdlink.domain import Domain, find_domain
 from abcdlink.errors import InputError
 from abcdlink.exhaustive import EXHAUSTIVE, NO_BATCH, gold_of
-from abcdlink.interannotator.measures import agreement
 from abcdlink.judgments import Annotator, LabelRule, Pool
 from abcdlink.layout import (
-    AGREEMENT,
     ANNOTATORS,
     EXHAUSTIVE_JUDGMENTS,
     JUDGMENTS,
@@ -109,7 +107,6 @@ def judge(store: Store, batch: int, seconds: float = 30.0, gold: Gold = MappingP
         for who in (1, 2)
     ]
     store.write_records(batch_file(batch, JUDGMENTS), judgments)
-    store.write_record(batch_file(batch, AGREEMENT), agreement(judgments, 2))
     people = [Annotator(annotator=f"annotator-{n}", account=f"{n}@x.org", simulated=False) for n in (1, 2)]
     store.write_records(ANNOTATORS, people)
 

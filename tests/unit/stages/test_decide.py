@@ -29,13 +29,14 @@ from tests.helpers.linking import DOMAIN, SETUPS, approach, numbered_corpus
 
 LLM_ONLY = approach(Setup.LLM_ONLY)
 CORPUS = "synthetic"
+SOURCES = 5 * 3
 
 
 @pytest.fixture
 def store(isolated_home):
-    """A run with 6 pairs of 3 and 4 sentences, in 2 parts."""
+    """A run with 5 pairs of 3 and 4 sentences, in 2 parts."""
     run = open_run("r")
-    write_corpus_to(run, CORPUS, numbered_corpus(6))
+    write_corpus_to(run, CORPUS, numbered_corpus(5))
     return run
 
 
@@ -59,11 +60,11 @@ def test_every_source_is_decided_once_and_the_part_records_prompts_and_model(sto
     with serve(FakeLLM(fits)) as server:
         decide_all(store, of=one)
         kept = read_decisions(store, CORPUS, one)
-        assert len(kept.decisions) == 18
-        assert len({(d.pair, d.source) for d in kept.decisions}) == 18
+        assert len(kept.decisions) == SOURCES
+        assert len({(d.pair, d.source) for d in kept.decisions}) == SOURCES
         assert {len(d.offered) for d in kept.decisions} == {4 if setup is Setup.LLM_ONLY else 3}
         assert (kept.prompt_hash, kept.model) == (prompts_of(DOMAIN, one).hash, MODEL)
-        assert kept.usage.calls == len(server.questions) == (54 if setup is Setup.PAIRWISE else 18)
+        assert kept.usage.calls == len(server.questions) == (3 * SOURCES if setup is Setup.PAIRWISE else SOURCES)
         decide_all(store, of=one)
         assert len(server.questions) == kept.usage.calls
 
@@ -148,12 +149,12 @@ def test_parts_of_two_prompt_versions_are_never_combined(store, serve):
 
 
 def test_an_approach_with_a_rule_asks_no_extra_questions(store, serve):
-    votes = approach(Setup.LLM_ONLY, scoring=Scoring.VOTES, samples=3)
-    ruled = approach(Setup.LLM_ONLY, scoring=Scoring.VOTES, samples=3, rule=CutoffRule.SHARE)
+    votes = approach(Setup.LLM_ONLY, scoring=Scoring.VOTES, samples=2)
+    ruled = approach(Setup.LLM_ONLY, scoring=Scoring.VOTES, samples=2, rule=CutoffRule.SHARE)
     with serve(FakeLLM(fits)) as server:
         decide_all(store, of=votes)
         asked = len(server.questions)
-        assert asked == 3 * 18
+        assert asked == 2 * SOURCES
         decide_all(store, of=ruled)
         assert len(server.questions) == asked
     assert read_decisions(store, CORPUS, ruled) == read_decisions(store, CORPUS, votes)
@@ -165,12 +166,12 @@ def test_an_approach_with_a_rule_asks_no_extra_questions(store, serve):
 def test_prompt_examples_in_the_corpus_are_refused_before_anything_is_asked(store, serve, own):
     corpus = read_corpus_from(store, CORPUS)
     leak = Document(
-        id="b5", sentences=(Sentence(id="b5-1", text=DOMAIN.examples[0].target), *corpus.documents["b5"].sentences[2:])
+        id="b4", sentences=(Sentence(id="b4-1", text=DOMAIN.examples[0].target), *corpus.documents["b4"].sentences[2:])
     )
-    write_corpus_to(store, CORPUS, corpus.model_copy(update={"documents": {**corpus.documents, "b5": leak}}))
+    write_corpus_to(store, CORPUS, corpus.model_copy(update={"documents": {**corpus.documents, "b4": leak}}))
     with serve(FakeLLM(fits)) as server:
         with pytest.raises(
-            InputError, match=r"examples\.jsonl, example 1 is sentence 'b5-1' of the document 'b5'"
+            InputError, match=r"examples\.jsonl, example 1 is sentence 'b4-1' of the document 'b4'"
         ) as refused:
             decide_all(store)
         assert "documents.jsonl" in str(refused.value)
@@ -214,7 +215,7 @@ def test_an_exhausted_budget_stops_the_stage_and_a_larger_one_resumes_it(store, 
             decide_all(store)
         assert "ABCDLINK_LLM_BUDGET_TOKENS" in stopped.value.hint
         before = len(server.questions)
-        assert 0 < before < 18
+        assert 0 < before < SOURCES
         with pytest.raises(BudgetError):
             decide_all(store)
         assert len(server.questions) == before
@@ -222,7 +223,7 @@ def test_an_exhausted_budget_stops_the_stage_and_a_larger_one_resumes_it(store, 
         get_settings.cache_clear()
         decide_all(store)
         assert set(Counter(json.dumps(request.body) for request in server.questions).values()) == {1}
-    assert len(read_decisions(store, CORPUS, LLM_ONLY).decisions) == len(server.questions) == 18
+    assert len(read_decisions(store, CORPUS, LLM_ONLY).decisions) == len(server.questions) == SOURCES
 
 
 def test_the_manifest_records_the_model_but_never_the_key(store, serve, monkeypatch):
@@ -247,7 +248,7 @@ def test_decisions_of_an_earlier_version_are_not_asked_again(store, serve):
         decide_all(store)
         assert len(server.questions) == asked
         assert not any(map(store.exists, parts))
-    assert len(read_decisions(store, CORPUS, LLM_ONLY).decisions) == 18
+    assert len(read_decisions(store, CORPUS, LLM_ONLY).decisions) == SOURCES
 
 
 class Settings(Record):

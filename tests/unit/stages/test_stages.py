@@ -60,7 +60,7 @@ def store(domain: Domain, llm: FakeLLM) -> Store:
 
 
 def run_all(store: Store, domain: Domain) -> None:
-    run_generation(store, domain, plan_generation(store, Generating(documents=5)))
+    run_generation(store, domain, plan_generation(store, Generating(documents=3)))
     run_validation(store, domain)
     run_benchmark(store, domain, PLAN)
     run_shortlist(store, ShortlistRule())
@@ -90,7 +90,7 @@ def finished(done: tuple[Path, FakeLLM], monkeypatch: pytest.MonkeyPatch) -> Sto
 def test_a_run_goes_from_documents_to_pools(finished: Store) -> None:
     store = finished
     synthetic, natural = read_corpus_from(store, "synthetic"), read_corpus_from(store, "natural")
-    assert len(synthetic.pairs) == 5
+    assert len(synthetic.pairs) == 3
     pools = store.read_records("candidates.jsonl", Pool)
     assert {pool.pair for pool in pools} <= {pair.id for pair in natural.pairs}
     assert {pool.batch for pool in pools} == {1, 2}
@@ -158,17 +158,17 @@ def test_a_generation_full_of_odd_replies_records_each_refusal_and_its_reason(
     store = open_run("odd")
     documents = {
         f"{side}{n}": Document(id=f"{side}{n}", sentences=(Sentence(id="0", text=f"In town {n} the {side} was shut."),))
-        for n in range(6)
+        for n in range(4)
         for side in ("bridge", "road")
     }
-    pairs = [Pair(id=f"p{n}", source=f"bridge{n}", target=f"road{n}") for n in range(6)]
+    pairs = [Pair(id=f"p{n}", source=f"bridge{n}", target=f"road{n}") for n in range(4)]
     write_corpus(Corpus(name="own", documents=documents, pairs=pairs), tmp_path)
     take_corpus(store, str(tmp_path), domain)
     plan = plan_generation(store, Generating(strategy=strategy, seed=13))
     result = run_generation(store, domain, plan)
-    assert result.documents == 6
-    assert result.pairs + result.refused == 6
-    assert result.pairs > 2
+    assert result.documents == 4
+    assert result.pairs + result.refused == 4
+    assert result.pairs > 1
     assert any("filtered" in reason or "bad luck" in reason for reason in result.reasons) == bool(result.reasons)
     asked = Counter(json.dumps(request.body) for request in llm.questions)
     assert max(asked.values()) == 1
@@ -271,7 +271,7 @@ def test_two_processes_of_one_run_ask_each_question_once(
     store: Store, domain: Domain, llm: FakeLLM, tmp_path: Path
 ) -> None:
     def generate(done: Path) -> None:
-        result = run_generation(store, domain, plan_generation(store, Generating(documents=4)))
+        result = run_generation(store, domain, plan_generation(store, Generating(documents=2)))
         done.write_text(str(result.pairs), encoding="utf-8")
 
     places = [tmp_path / name for name in "ab"]
