@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from pydantic import Field, model_validator
@@ -60,8 +61,12 @@ class Values(NamedTuple):
     ac1: Floats
 
 
-def cohen_kappa(table: Counts) -> float:
-    """Return Cohen's kappa (1960) of one table with both labels in it, by scikit-learn."""
+@lru_cache(maxsize=4096)
+def cohen_kappa(table: tuple[int, ...]) -> float:
+    """Return Cohen's kappa (1960) of one table with both labels in it, by scikit-learn.
+
+    Kept, since a report, a card and a status have the same tables, and scikit-learn checks its arguments at length.
+    """
     from sklearn.metrics import cohen_kappa_score
 
     return float(cohen_kappa_score([1, 1, 0, 0], [1, 0, 1, 0], sample_weight=table))
@@ -167,7 +172,7 @@ def measures_of(groups: Sequence[Group], resamples: int = RESAMPLES) -> Measures
         prevalence=prevalence,
     )
     # Chance correction needs both labels in a table: with one label there is nothing to agree by chance on.
-    usable = [table for table in tables if 0 < 2 * table[0] + table[1] + table[2] < 2 * table.sum()]
+    usable = [tuple(table) for table in tables.tolist() if 0 < 2 * table[0] + table[1] + table[2] < 2 * sum(table)]
     if not usable:
         return known.model_copy(update={"note": ONE_LABEL})
     return known.model_copy(

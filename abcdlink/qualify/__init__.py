@@ -102,7 +102,7 @@ def _measures(tasks: Sequence[Mapping[str, Judgment]]) -> dict[str, object]:
     interval = kappa_interval(by_source[:, None, :])
     if interval is not None:  # without the noise of sums, which would show as -0.00
         interval = (round(interval[0], DECIMALS) + 0.0, round(interval[1], DECIMALS) + 0.0)
-    return {**measures, "kappa": cohen_kappa(table), "interval": interval}
+    return {**measures, "kappa": cohen_kappa(tuple(table.tolist())), "interval": interval}
 
 
 def _tables(tasks: Sequence[Mapping[str, Judgment]]) -> NDArray[np.int64]:

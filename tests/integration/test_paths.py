@@ -14,6 +14,7 @@ import pytest
 import sklearn.metrics
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
+from abcdlink.interannotator.measures import cohen_kappa
 from abcdlink.settings import get_settings
 from abcdlink.stages.generate import Generating
 from flows.annotate import annotate
@@ -93,6 +94,7 @@ def traced(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> Iterator[Traced]:
     monkeypatch.setattr(stack.llm, "respond", asked)
     monkeypatch.setattr(page, "task_data", told)
     monkeypatch.setattr(sklearn.metrics, "cohen_kappa_score", computed)
+    cohen_kappa.cache_clear()
     get_settings.cache_clear()
     with temporary_settings({PREFECT_API_URL: stack.prefect.api}):
         yield found

@@ -129,7 +129,7 @@ def test_the_interval_of_a_difference_adds_both_variances():
     generator = np.random.default_rng(5)
     judgments = []
     for batch in (1, 2):
-        for number in range(60):
+        for number in range(45):
             first = "".join(generator.choice(["L", "N"], 4))
             second = "".join(c if generator.random() < 0.8 else "LN"[c == "L"] for c in first)
             judgments += task((first, second), str(number), batch=batch, pair=f"b{batch}")
