@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from pydantic import Field, model_validator
 
 from abcdlink.corpus.records import Record, with_new_names
+from abcdlink.errors import counted
 from abcdlink.interannotator.groups import (
     Group,
     accepted,
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+
+UNEVEN = 2
+"""From how many times as many shared candidates a reader is told that pairs of annotators weigh the same."""
 
 
 class Measures(Record):
@@ -181,9 +185,15 @@ def measures_of(groups: Sequence[Group], resamples: int = RESAMPLES) -> Measures
             "interval": interval(drawn.kappa),
             "ac1": float(value.ac1[0]),
             "ac1_interval": interval(drawn.ac1),
-            "note": f"mean over {len(usable)} pairs of annotators" if len(tables) > 1 else "",
+            "note": _pairs_told([int(table.sum()) for table in usable]) if len(tables) > 1 else "",
         }
     )
+
+
+def _pairs_told(sizes: Sequence[int]) -> str:
+    """Say over how many pairs of annotators a mean is. ``sizes``: the candidates that each of them shares."""
+    told, least, most = f"mean over {counted(len(sizes), 'pair')} of annotators", min(sizes), max(sizes)
+    return told if most < UNEVEN * least else f"{told}, of equal weight though they share {least} to {most} candidates"
 
 
 class Acceptance(Record):

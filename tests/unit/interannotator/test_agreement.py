@@ -99,6 +99,15 @@ def test_three_annotators_with_two_per_candidate():
     assert result.acceptance["llm"].accepted == 2
 
 
+def test_a_mean_over_very_uneven_pairs_says_that_they_weigh_the_same():
+    """Someone who takes over a few tasks can move the mean a lot."""
+    result = agreement(said("LLNNLNLN  ", "LNLNNLLNLN", "        LN"))
+    assert result.kappa == pytest.approx((cohen_kappa_score(list("LLNNLNLN"), list("LNLNNLLN")) + 1) / 2)
+    assert result.note == "mean over 2 pairs of annotators, of equal weight though they share 2 to 8 candidates"
+    with_one_label = agreement(said("LLNNLNLN  ", "LNLNNLLNLL", "        LL"))
+    assert with_one_label.note == "mean over 1 pair of annotators"
+
+
 tables = st.lists(st.integers(0, 30), min_size=4, max_size=4).filter(lambda t: 0 < 2 * t[0] + t[1] + t[2] < 2 * sum(t))
 
 
