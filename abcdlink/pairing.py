@@ -66,10 +66,11 @@ class PairingRule(Record):
     def _something_is_asked_for(self) -> PairingRule:
         if not self.by and self.days is None and not self.floor:
             msg = "nothing says which documents make a pair"
-            raise InputError(msg, "give a field (by), a window of days (date, days) or a lowest similarity (floor)")
+            hint = "give a field (--by), a window of days (--date with --days) or a lowest similarity (--floor)"
+            raise InputError(msg, hint)
         if (self.days is None) != (not self.date):
             msg = "a window of days and the field with the date are needed together"
-            raise InputError(msg, "give both date and days")
+            raise InputError(msg, "give both --date and --days")
         if self.floor > self.ceiling:
             msg = f"the lowest similarity {self.floor:g} is above the highest, {self.ceiling:g}"
             raise InputError(msg, "swap them")

@@ -261,4 +261,4 @@ def resume_run(flow_run: str, form: dict[str, Any] | None = None) -> None:
     reach_server()
     if not resume(flow_run, form):
         msg = f"the flow run {flow_run} is no longer suspended"
-        raise InputError(msg, "look at it in the Prefect UI: it was already resumed, or it ended")
+        raise InputError(msg, "it is already under way, or it ended: `abcdlink status RUN` says which")
