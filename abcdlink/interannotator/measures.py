@@ -185,7 +185,7 @@ def measures_of(groups: Sequence[Group], resamples: int = RESAMPLES) -> Measures
             "interval": interval(drawn.kappa),
             "ac1": float(value.ac1[0]),
             "ac1_interval": interval(drawn.ac1),
-            "note": _pairs_told([int(table.sum()) for table in usable]) if len(tables) > 1 else "",
+            "note": _pairs_told([sum(table) for table in usable]) if len(tables) > 1 else "",
         }
     )
 
