@@ -13,9 +13,9 @@ from abcdlink.evaluation.results import Calibration, calibration
 from abcdlink.judgments import Judgment
 from abcdlink.layout import JUDGMENTS, NATURAL, batch_file
 from abcdlink.linking.learners import base_retrievers
-from abcdlink.linking.records import Approach, ApproachKind
+from abcdlink.linking.records import ApproachKind
 from abcdlink.stages.budget import Choice, choices_of, labels_of, measured_seconds, read_chosen
-from abcdlink.stages.rank import holds_rankings
+from abcdlink.stages.rank import holds_rankings, read_rankings
 from abcdlink.stages.shortlist import decided_links, read_shortlist
 from abcdlink.statistics import Estimate
 from abcdlink.store import Store
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 GAINS = "gains.json"
+PLACE = ("pair", "source", "target")
 FIRST = (1, 3)
 """Targets of every source sentence in a fixed pool, which is compared with candidates by probability."""
 
@@ -163,22 +164,28 @@ def _approaches(
 ) -> Iterator[ApproachRecall]:
     """Yield the recall of the shortlist, and of the first targets of each retriever under the linker."""
     shortlist = read_shortlist(store)
-    retrievers = base_retrievers(judged[0].linker)
-    fixed = [Approach(kind=ApproachKind.RETRIEVER, retriever=name, cutoff=k) for name in retrievers for k in FIRST]
-    pairs = {pair for choice in judged for pair in choice.pairs}
-    places = list(zip(table["pair"], table["source"], table["target"], strict=True))
-    for approach in {one.name: one for one in (*shortlist.approaches, *fixed)}.values():
-        # In this mode, an LLM proposes and decides nothing.
-        if approach.kind is ApproachKind.LLM or not holds_rankings(store, NATURAL, approach.retriever):
-            continue
-        links = {
-            (one.pair, one.source, target)
-            for one in decided_links(store, shortlist, approach, 0)
-            if one.pair in pairs
-            for target in one.targets
+    found = {
+        one.name: {
+            (made.pair, made.source, target)
+            for made in decided_links(store, shortlist, one, 0)
+            for target in made.targets
         }
+        for one in shortlist.approaches
+        # In this mode, an LLM proposes and decides nothing.
+        if one.kind is not ApproachKind.LLM and holds_rankings(store, NATURAL, one.retriever)
+    }
+    for name in base_retrievers(judged[0].linker):
+        if holds_rankings(store, NATURAL, name):
+            rankings = read_rankings(store, NATURAL, name).table
+            for k in FIRST:
+                top = rankings[rankings["rank"] <= k]
+                found[f"{name}@{k}"] = set(zip(*(top[end].astype(str) for end in PLACE), strict=True))
+    pairs = {pair for choice in judged for pair in choice.pairs}
+    places = list(zip(*(table[end] for end in PLACE), strict=True))
+    for name, proposed in found.items():
+        links = {place for place in proposed if place[0] in pairs}
         recall = audited.recall_of(np.array([place in links for place in places]))
-        yield ApproachRecall(approach=approach.name, candidates=len(links), recall=recall)
+        yield ApproachRecall(approach=name, candidates=len(links), recall=recall)
 
 
 def _another_hour(gains: Sequence[Gain], choices: Sequence[Choice]) -> float | None:
