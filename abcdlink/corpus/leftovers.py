@@ -90,6 +90,8 @@ TIME_STAMP = re.compile(
     rf"|\[?\d{{1,4}}[./-]\d{{1,2}}[./-]\d{{1,4}},?\s+{CLOCK}(?::\d\d)?(?:\s?[ap]\.?m\.?)?\]?)\s*(?:[-–—]\s+)?(?=\S)",  # noqa: RUF001
     re.IGNORECASE,
 )
+SPOKEN_AT = re.compile(rf"^\s*(?P<who>\w[\w .'’-]{{0,39}}:)\s*[\[(]{CLOCK}(?::\d\d)?(?:[.,]\d{{1,3}})?[\])]\s*(?=\S)")  # noqa: RUF001
+"""A speaker and the time: ``Ann: [00:01:07] Yes.``"""
 LEAST_STAMPED, SHARE_STAMPED = 3, 0.3
 """Time stamps, and their share of the lines, from which a text is a transcript."""
 
@@ -322,7 +324,8 @@ def _run(lines: _Lines, first: int) -> list[int]:
 
 def _stamps(lines: _Lines) -> None:
     left = list(lines.left())
-    stamped = [(number, match) for number, line in left if (match := TIME_STAMP.match(line))]
+    stamped = [(number, match) for number, line in left if (match := TIME_STAMP.match(line) or SPOKEN_AT.match(line))]
     if len(stamped) >= LEAST_STAMPED and len(stamped) >= SHARE_STAMPED * len(left):
         for number, match in stamped:
-            lines.cut.setdefault(number, (match[0], STAMP, ""))
+            who = match.groupdict().get("who")
+            lines.cut.setdefault(number, (match[0], STAMP, f"{who} " if who else ""))

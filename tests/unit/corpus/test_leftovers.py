@@ -182,6 +182,16 @@ def test_documents_of_each_kind_lose_their_leftovers(text: str, language: str, s
     assert sum(noted.values()) == len(texts.removed)
 
 
+@pytest.mark.parametrize("time", ["[00:01:07]", "(1:07)", "[01:07.250]"])
+def test_a_speaker_stays_where_the_time_behind_the_name_goes(time: str) -> None:
+    said = ["Dr. O'Neil: How long?", "P-07: Eleven years, from 09:00 to 17:00.", "Dr. O'Neil: Every day?"]
+    texts = PlainText(get_segmenter())
+    assert texts.document("t", "\n".join(line.replace(": ", f": {time} ", 1) for line in said)).texts == said
+    assert [one.text for one in texts.removed][:1] == [f"Dr. O'Neil: {time} "]
+    programme = "Doors: (18:00) for members\nTalk: (19:00) by the mayor"
+    assert texts.document("p", programme).texts == programme.split("\n")
+
+
 @pytest.mark.parametrize("field", ["To: Ann", "Date: Tue, 8 Apr 2025", "Subject: Boats"])
 def test_two_lines_are_the_header_of_a_mail_where_the_sender_has_an_address(field: str) -> None:
     document = PlainText(get_segmenter()).document("m", f"From: g.mbeki@example.org\n{field}\n\nWe sail on Sundays.")
