@@ -65,10 +65,15 @@ def take_in(store: Store, pairs: int = 6) -> Corpus:
     return corpus
 
 
+def write_synthetic(store: Store) -> None:
+    """Write the synthetic pairs alone."""
+    write_corpus_to(store, "synthetic", _corpus(PairKind.SYNTHETIC, random.Random(2)))
+
+
 def generate(store: Store, model: str = "smollm2-135m-instruct") -> None:
     """Stages generate and validate."""
     usage = {"calls": 61, "prompt_tokens": 24310, "cached_tokens": 20001, "completion_tokens": 2112, "seconds": 48.2}
-    write_corpus_to(store, "synthetic", _corpus(PairKind.SYNTHETIC, random.Random(2)))
+    write_synthetic(store)
     result = {"strategy": "sentence", "model": model, "documents": 7, "pairs": 6, "links": 36, "refused": 1}
     result |= {"dropped": 0, "reasons": {}, "usage": usage}
     store.write_json("generation.json", result)

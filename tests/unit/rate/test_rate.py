@@ -34,7 +34,7 @@ from abcdlink.store import Store
 from labelstudio_config.pages.rate import KEYS, RatingPull, rating_page, rating_project, rating_tasks
 from tests.helpers.annotation import as_read
 from tests.helpers.command_line import call, called
-from tests.helpers.example_run import generate, take_in
+from tests.helpers.example_run import take_in, write_synthetic
 from tests.helpers.pulls import OneProject, pull_ratings
 
 SYNTHETIC, NATURAL = PairKind.SYNTHETIC, PairKind.NATURAL
@@ -46,7 +46,7 @@ def store(tmp_path: Path, news: Domain) -> Store:
     store = Store(LocalFolder(tmp_path / "harbour"), "harbour")
     take_in(store)
     describe_run(store, news)
-    generate(store)
+    write_synthetic(store)
     return store
 
 

@@ -11,14 +11,13 @@ from pydantic import ValidationError
 from typer.testing import CliRunner
 
 from abcdlink.cli.app import make_app
-from abcdlink.corpus.io import read_corpus_from, write_corpus_to
 from abcdlink.domain import Domain, find_domain
 from abcdlink.errors import InputError
 from abcdlink.evaluation.shortlist import Shortlist
 from abcdlink.exhaustive import EXHAUSTIVE, NO_BATCH, Over, View
 from abcdlink.folders import LocalFolder
 from abcdlink.judgments import Judgment
-from abcdlink.layout import EXHAUSTIVE_JUDGMENTS, NATURAL, SHORTLIST, SYNTHETIC, batch_file
+from abcdlink.layout import EXHAUSTIVE_JUDGMENTS, NATURAL, SHORTLIST, batch_file
 from abcdlink.linking.records import Approach, ApproachKind
 from abcdlink.report import write_report
 from abcdlink.settings import get_settings
@@ -31,7 +30,7 @@ from abcdlink.stages.shortlist import decided_links
 from abcdlink.store import Store
 from flows.parameters import ExhaustiveParameters
 from tests.helpers.builders import judgment
-from tests.helpers.example_run import take_in
+from tests.helpers.example_run import take_in, write_synthetic
 
 FIRST = Approach(kind=ApproachKind.RETRIEVER, retriever="jaccard", cutoff=1)
 SECOND = Approach(kind=ApproachKind.RETRIEVER, retriever="bm25", cutoff=4)
@@ -145,9 +144,7 @@ def test_recall_is_measured_on_full_lists_and_under_pool_limits(store: Store, ne
 
 def test_other_approaches_of_the_benchmark_can_be_measured_by_name(store: Store, news: Domain):
     judge_as_first_decides(store)
-    natural = read_corpus_from(store, NATURAL)
-    pairs = [pair.model_copy(update={"links": {"0": ("1", "7"), "4": ("2",)}}) for pair in natural.pairs]
-    write_corpus_to(store, SYNTHETIC, natural.model_copy(update={"pairs": pairs}))
+    write_synthetic(store)
     run_benchmark(store, news, BenchmarkPlan(retrievers=("bm25",), learned=(), rules=(), cutoffs=(1, 7), llm=None))
     result = measure_recall(store, news, also=["bm25@1", "bm25@7"])
     one, seven = (row for row in result.rows if row.approach in ("bm25@1", "bm25@7"))

@@ -18,7 +18,7 @@ from abcdlink.progress import silent
 from abcdlink.retrieval import Effort, Retriever, get_retriever, rank_corpus
 from abcdlink.stages.rank import PartEffort, Ranker, RankingEffort, RankPlan, rank, read_rankings
 from abcdlink.store import Store, open_run
-from tests.helpers.example_run import generate, take_in
+from tests.helpers.example_run import write_synthetic
 
 
 class Counting(Retriever):
@@ -57,8 +57,7 @@ class Counting(Retriever):
 def store() -> Store:
     """A run with a synthetic corpus of 6 pairs of 8 x 8 sentences."""
     store = open_run("r")
-    take_in(store)
-    generate(store)
+    write_synthetic(store)
     return store
 
 
