@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from functools import cache
 from itertools import count
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 import labelstudio_config.batches
 import labelstudio_config.run
 from abcdlink.errors import InputError
-from abcdlink.interannotator.measures import Agreement, keep_agreement
+from abcdlink.interannotator.measures import Agreement, agreement
 from abcdlink.judgments import Judgment, Label
 from abcdlink.layout import AGREEMENT, ANNOTATORS, CHANGED, JUDGMENTS, REPORT, batch_file
 from abcdlink.report import render
@@ -92,15 +93,17 @@ def test_a_second_pull_killed_anywhere_resumes(
                 return True
         return False
 
+    measured_on = cache(lambda judgments: agreement(judgments, 2))
     moments = count()
     while dies(next(moments)):
         assert store.exists(batch_file(1, CHANGED))
         pull_again(store, 1)
         assert not store.exists(batch_file(1, CHANGED))
         assert store.read_records(batch_file(1, f"versions/1/{JUDGMENTS}"), Judgment) == old
-        assert {one.label for one in pulled(store) if key_of(store, one) == keys[0]} == {Label.LINK}
+        new = pulled(store)
+        assert {one.label for one in new if key_of(store, one) == keys[0]} == {Label.LINK}
         measured = Agreement.model_validate_json(store.read_text(batch_file(1, AGREEMENT)))
-        assert measured == keep_agreement(store, 1, 2)
+        assert measured == measured_on(tuple(new))
         shutil.rmtree(run)
         shutil.copytree(copy, run)
     assert next(moments) > 14
