@@ -23,16 +23,16 @@ from tests.helpers.fake_llm import MODEL, FakeLLM, fits
 from tests.helpers.linking import DOMAIN, approach, numbered_corpus
 
 PLAN = BenchmarkPlan(retrievers=("bm25",), learned=(), cutoffs=(1, 3), rules=(), llm=LLMPlan(cutoffs=(3,)))
-SOURCES = 6 * 3
+SOURCES = 4 * 3
 
 
 @pytest.fixture
 def store(isolated_home):
-    """A run with 6 synthetic pairs of 3 and 4 sentences, which also serve as natural ones."""
+    """A run with 4 synthetic pairs of 3 and 4 sentences, which also serve as natural ones."""
     run = open_run("r")
     describe_run(run, DOMAIN)
     for name in ("synthetic", "natural"):
-        write_corpus_to(run, name, numbered_corpus(6))
+        write_corpus_to(run, name, numbered_corpus(4))
     return run
 
 

@@ -74,7 +74,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, FakeL
         with other_home(tmp_path_factory.mktemp("done")) as home, pytest.MonkeyPatch.context() as patch:
             server.use(patch, api_key=KEY)
             run, domain = open_run("r"), find_domain("news")
-            take_corpus(run, "sample", domain, first_pairs=4)
+            take_corpus(run, "sample", domain, first_pairs=2)
             run_all(run, domain)
         yield home, server
 
@@ -223,7 +223,9 @@ def test_natural_pairs_can_come_from_another_corpus(tmp_path: Path, domain: Doma
     run = open_run("both")
     natural = take_corpus(run, "sample", domain, first_pairs=2)
     take_targets(run, str(documents_alone(tmp_path / "alone", 2)), domain, Sampling())
-    run_all(run, domain)
+    run_generation(run, domain, plan_generation(run, Generating()))
+    quick_shortlist(run, domain)
+    run_candidates(run, domain, PoolPlan(mode=PoolMode.SINGLE))
     assert {pair.target for pair in read_corpus_from(run, "synthetic").pairs} == {"d0", "d1"}
     assert {pool.pair for pool in run.read_records(POOLS, Pool)} <= {pair.id for pair in natural.pairs}
 
@@ -285,11 +287,9 @@ def test_two_processes_of_one_run_ask_each_question_once(
 def test_an_empty_batch_is_reported_before_anyone_annotates(domain: Domain, llm: FakeLLM) -> None:
     store = open_run("one-pair")
     take_corpus(store, "sample", domain, first_pairs=1)
-    run_generation(store, domain, plan_generation(store, Generating(documents=1)))
-    run_benchmark(store, domain, PLAN)
-    run_shortlist(store, ShortlistRule())
+    quick_shortlist(store, domain)
     with pytest.raises(NothingToAnnotateError, match="1 pairs for 2 batches") as refused:
-        run_candidates(store, domain, PoolPlan())
+        run_candidates(store, domain, PoolPlan(mode=PoolMode.SINGLE))
     assert "fewer batches" in refused.value.hint
     assert not store.exists("candidates.jsonl")
 
@@ -339,8 +339,8 @@ def test_the_command_runs_every_stage_in_its_own_process(llm: FakeLLM, tmp_path:
 
     few = ("--retrievers", "bm25", "--cutoffs", "1,3", "--json")
     store = open_run("here")
-    take_corpus(store, "sample", find_domain("news"), first_pairs=4)
-    run_generation(store, find_domain("news"), plan_generation(store, Generating(documents=3)))
+    take_corpus(store, "sample", find_domain("news"), first_pairs=2)
+    run_generation(store, find_domain("news"), plan_generation(store, Generating(documents=2)))
     made = json.loads(command("benchmark", "here", *few))
     approaches = [Approach.model_validate(one["approach"]).name for one in made["approaches"]]
     assert approaches == ["bm25@1", "bm25@3", "bm25@5+llm-listwise-4"]
