@@ -52,13 +52,25 @@ def decide_all(store, domain=DOMAIN, of=LLM_ONLY, **more):
         decide_part(store, CORPUS, domain, of, part, **more)
 
 
+def texts_of(question):
+    return [message.content for message in question.messages]
+
+
+def sent(server):
+    """The texts of the questions that a server was asked, sorted."""
+    return sorted([message["content"] for message in request.body["messages"]] for request in server.questions)
+
+
 @pytest.mark.parametrize("setup", SETUPS)
 def test_every_source_is_decided_once_and_the_part_records_prompts_and_model(store, serve, setup):
     one = approach(setup)
     if one.retriever:
         rank(store, CORPUS, one.retriever)
     with serve(FakeLLM(fits)) as server:
+        predicted = questions_left(store, CORPUS, DOMAIN, one)
+        assert not server.questions
         decide_all(store, of=one)
+        assert sent(server) == sorted(map(texts_of, predicted))
         kept = read_decisions(store, CORPUS, one)
         assert len(kept.decisions) == SOURCES
         assert len({(d.pair, d.source) for d in kept.decisions}) == SOURCES
@@ -186,19 +198,16 @@ def test_a_server_without_probabilities_is_refused_before_anything_is_asked(stor
     assert not server.questions
 
 
-@pytest.mark.parametrize("setup", SETUPS)
-def test_a_dry_run_predicts_the_questions_without_sending_any(store, serve, setup):
-    one = approach(setup, scoring=Scoring.VOTES, samples=2)
-    if one.retriever:
-        rank(store, CORPUS, one.retriever)
+def test_a_dry_run_predicts_the_questions_without_sending_any(store, serve):
+    one = approach(scoring=Scoring.VOTES, samples=2)
+    rank(store, CORPUS, one.retriever)
     with serve(FakeLLM(says("no"))) as server:
         left = questions_left(store, CORPUS, DOMAIN, one)
         assert not server.questions
         assert expected_cost(LLM(), left).calls == len(left)
         decide_part(store, CORPUS, DOMAIN, one, 0)
-        wanted = [[message.content for message in question.messages] for question in left]
-        asked = [[m["content"] for m in request.body["messages"]] for request in server.questions]
-        assert sorted(asked) == sorted(wanted[: len(asked)])
+        asked = sent(server)
+        assert asked == sorted(map(texts_of, left[: len(asked)]))
         assert questions_left(store, CORPUS, DOMAIN, one) == left[len(asked) :]
         decide_part(store, CORPUS, DOMAIN, one, 1)
         assert questions_left(store, CORPUS, DOMAIN, one) == []
