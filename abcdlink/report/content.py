@@ -301,7 +301,6 @@ def gather(store: Store) -> Content:
         benchmark=benchmark,
         shortlist=shortlist,
         pools=store.find_record(POOL_COUNTS, PoolCounts),
-        findings=find(store, notable(_best_first(benchmark), chosen), chosen) if benchmark else None,
         decided=_usage_of_decisions(store),
         judgments=judgments,
         annotators=store.find_records(ANNOTATORS, Annotator),
@@ -320,6 +319,7 @@ def gather(store: Store) -> Content:
         decisions=decisions_in(store, judgments),
         coding=coding_summary(store) if store.exists(CODES) else None,
         coders=coders_in(store),
+        findings=find(store, notable(_best_first(benchmark), chosen), chosen) if benchmark else None,
     )
 
 
