@@ -8,7 +8,7 @@ from pathlib import Path
 
 from abcdlink.cleaning import Removed
 from abcdlink.corpus.formats.files import read_text
-from abcdlink.corpus.formats.text import PAIRS_FILE, SUFFIX
+from abcdlink.corpus.formats.text import PAIRS_FILE, text_files
 from abcdlink.corpus.io import DOCUMENTS
 from abcdlink.corpus.leftovers import LINE, LinePattern, without_leftovers
 from abcdlink.corpus.records import Corpus, Document, Refusal, Sentence
@@ -19,7 +19,7 @@ from abcdlink.folders import Folder, open_folder
 def is_text_folder(folder: str) -> bool:
     """Tell whether a local folder has text files and no corpus."""
     path = Path(folder)
-    return not folder.startswith("s3://") and not (path / DOCUMENTS).exists() and any(path.rglob(f"*{SUFFIX}"))
+    return not folder.startswith("s3://") and not (path / DOCUMENTS).exists() and bool(text_files(path)[1])
 
 
 def read_lines(folder: str) -> Corpus:
@@ -28,7 +28,7 @@ def read_lines(folder: str) -> Corpus:
     The id of a line is its number in the file, from 1. Files that cannot be read are refused.
     """
     path, documents, refused = Path(folder), {}, []
-    for file in sorted(path.rglob(f"*{SUFFIX}")):
+    for file in text_files(path)[1]:
         name = file.relative_to(path).as_posix()
         try:
             lines = [(number, line) for number, (line, _) in enumerate(_lines(read_text(file)), 1) if line.strip()]
@@ -59,13 +59,14 @@ def write_lines(source: str, out: str, removed: Sequence[Removed]) -> None:
     """Write a copy of the text files without the removed lines, and of the table of pairs."""
     path, folder = Path(source), open_folder(out)
     gone = _by_document(removed)
-    for file in sorted(path.rglob("*")):
+    texts = text_files(path)[1]
+    for file in [*texts, *(other for other in path.iterdir() if other.name.casefold() == PAIRS_FILE)]:
         name = file.relative_to(path).as_posix()
         if name in gone:
             lines = _lines(read_text(file))
             kept = [line + end for number, (line, end) in enumerate(lines, 1) if number not in gone[name]]
             folder.write(name, "".join(kept).encode())
-        elif file.name.endswith(SUFFIX) or name.casefold() == PAIRS_FILE:
+        else:
             folder.write(name, file.read_bytes())
 
 

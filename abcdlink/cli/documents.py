@@ -149,7 +149,8 @@ def _require_another(out: str, corpus: str) -> None:
 
 def clean(
     corpus: Annotated[
-        str, typer.Argument(help="Corpus folder or s3:// prefix, or a folder of .txt files that are not imported yet.")
+        str,
+        typer.Argument(help="Corpus folder or s3:// prefix, or a folder of text files that are not imported yet."),
     ],
     out: Annotated[str, typer.Option("--out", help="Folder to write: a corpus or text files, like the input.")],
     ask: Annotated[
@@ -165,7 +166,7 @@ def clean(
 
     The domain's rules come first; the LLM with the role cleaner is asked where something suspicious is left. Look at
     removed.html in the new folder; `abcdlink restore` puts back what was removed. A corpus loses sentences. A folder
-    of .txt files loses lines, before it is split into sentences: import the new folder afterwards.
+    of text files loses lines, before it is split into sentences: import the new folder afterwards.
 
     Example: `abcdlink clean articles --out clean-articles --domain news`
     """

@@ -1,6 +1,7 @@
 """Lines of plain text that are not part of what was written or said: removed before sentences are cut.
 
-Page numbers, running heads and rules, quoted mail and signatures, code and stack traces, cues and time stamps. A line
+Page numbers, running heads and rules, quoted mail and signatures, code and stack traces, cues and time stamps, the
+fields before a Markdown text. A line
 is removed whole, or loses the time stamp at its start; all that is removed is returned, with its place and the reason.
 """
 
@@ -15,6 +16,7 @@ from abcdlink.languages import END
 
 PAGE, CODE, QUOTED, SIGNATURE, HEADER = "page number or running head", "code", "quoted mail", "signature", "mail header"
 TRACE, CUE, STAMP, RULE = "stack trace or log", "cue of a subtitle", "time stamp", "rule"
+FRONT = "front matter"
 
 LINE = re.compile("\r\n|[\r\n\f\u2028\u2029]")
 MOST_SIGNED = 10
@@ -31,6 +33,14 @@ BARE_NUMBER = re.compile(r"^\d{1,5}$")
 INDENTED = 8
 """Blanks before a number from which it is set apart from the text."""
 RULED = re.compile(r"^\s*(?:[|+:=_*~.·•–—-]\s*){3,}$")  # noqa: RUF001 - what rules are drawn with
+
+FRONT_MARK = ("---", "+++")
+FRONT_LINE = re.compile(r"^\s*(?:[\w.-]+\s*[:=](?:\s|$)|-\s|[\]}#])|^\s+\S")
+"""A field in YAML or TOML, or what belongs to the field before."""
+FRONT_NAME = re.compile(
+    r"^(?:title|date|authors?|layout|tags|categor(?:y|ies)|draft|slug|lang|permalink|description)\b"
+)
+"""A field that site generators know: without one, lines like ``Ann: Hello.`` between rules may be the text itself."""
 
 FENCE = re.compile(r"^\s*(```|~~~)")
 FRAME = re.compile(
@@ -117,6 +127,7 @@ def without_leftovers(text: str, further: Sequence[LinePattern] = ()) -> Rest:
         why = next((name for pattern, name in further if pattern.search(line)), "")
         if why:
             lines.remove(number, why)
+    _front_matter(lines)
     for number, line in list(lines.left()):
         if RULED.match(line):
             lines.remove(number, RULE)
@@ -176,6 +187,16 @@ class _Lines:
             goes_on = self.texts[after].lstrip()[:1].islower() and not END.search(self.texts[before].rstrip())
             return 1 if goes_on else 2
         return 2 if between else 1
+
+
+def _front_matter(lines: _Lines) -> None:
+    mark, *rest = (line.strip("\ufeff \t") for line in lines.texts)
+    if mark in FRONT_MARK and mark in rest:
+        end = rest.index(mark) + 1
+        fields = [line for line in lines.texts[1:end] if line.strip()]
+        if any(map(FRONT_NAME.match, fields)) and all(map(FRONT_LINE.match, fields)):
+            for number in range(end + 1):
+                lines.remove(number, FRONT)
 
 
 def _code(lines: _Lines) -> None:

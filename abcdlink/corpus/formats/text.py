@@ -3,7 +3,8 @@
 A document is named by its path below the folder without ``.txt``. The pairs come from ``pairs.csv``
 (columns ``source``, ``target`` and, if wanted, ``id``; file names with or without ``.txt``) where there
 is one, else from files named ``<pair>.source.txt`` and ``<pair>.target.txt``. Case, and whether an accent is a
-character of its own, matter only where two names differ in nothing else.
+character of its own, matter only where two names differ in nothing else. In a folder without ``.txt`` files,
+all this goes for ``.md``; beside them, an ``.md`` file tells what the folder holds.
 """
 
 from __future__ import annotations
@@ -19,37 +20,46 @@ from abcdlink.corpus.records import Corpus, Note, Pair, pair_name
 from abcdlink.errors import InputError
 
 PAIRS_FILE = "pairs.csv"
-SUFFIX = ".txt"
+SUFFIXES = (".txt", ".md")
 SOURCE, TARGET = ".source", ".target"
 
 
 def read_text_folder(given: ImportSource) -> Corpus:
-    """Read all ``.txt`` files of a folder and its subfolders; unreadable and empty ones are refused.
+    """Read all ``.txt`` files of a folder and its subfolders, else all ``.md``; unreadable and empty ones are refused.
 
     Raises:
         InputError: when the source is not a folder or has no text file, or ``pairs.csv`` cannot be
             read as a table with the columns ``source`` and ``target``.
     """
     folder = given.path
-    paths = sorted(path for path in folder.rglob("*") if _ends_with(path.name, SUFFIX)) if folder.is_dir() else []
+    suffix, paths = text_files(folder)
     if not paths:
-        msg = f"{folder} is not a folder with {SUFFIX} files"
-        raise InputError(msg, f"put one {SUFFIX} file per document into a folder and give that folder")
+        msg = f"{folder} is not a folder with {' or '.join(SUFFIXES)} files"
+        raise InputError(msg, f"put one {SUFFIXES[0]} file per document into a folder and give that folder")
     builder = CorpusBuilder(given.name)
-    if given.choices.targets and (sources := [path for path in paths if _ends_with(path.name, SOURCE + SUFFIX)]):
+    if given.choices.targets and (sources := [path for path in paths if _ends_with(path.name, SOURCE + suffix)]):
         left_out = [given.file(path).name for path in sources]
-        builder.note(Note.of(f"Files named *{SOURCE}{SUFFIX}, which were left out", left_out))
+        builder.note(Note.of(f"Files named *{SOURCE}{suffix}, which were left out", left_out))
         paths = [path for path in paths if path not in sources]
-    names = [path.relative_to(folder).as_posix()[: -len(SUFFIX)] for path in paths]
+    names = [path.relative_to(folder).as_posix()[: -len(suffix)] for path in paths]
     for name, path in zip(names, paths, strict=True):
         with builder.refusing(str(path)):
             builder.add_document(str(path), given.texts.document(name, read_text(given.file(path))))
     tables = [path for path in sorted(folder.iterdir()) if path.name.casefold() == PAIRS_FILE]
     if tables:
-        _pairs_from_table(builder, given, tables[0], _Names(names))
+        _pairs_from_table(builder, given, tables[0], _Names(names), suffix)
     elif not given.choices.targets:
-        _pairs_from_names(builder, names)
+        _pairs_from_names(builder, names, suffix)
     return builder.build()
+
+
+def text_files(folder: Path) -> tuple[str, list[Path]]:
+    """Return the ending of the text files in a folder and its subfolders, and the files; none: ``("", [])``."""
+    there = sorted(folder.rglob("*")) if folder.is_dir() else []
+    for suffix in SUFFIXES:
+        if found := [path for path in there if _ends_with(path.name, suffix)]:
+            return suffix, found
+    return "", []
 
 
 class _Names:
@@ -67,26 +77,26 @@ class _Names:
         return name if name in self._exact or len(alike) != 1 else next(iter(alike))
 
 
-def _pairs_from_table(builder: CorpusBuilder, given: ImportSource, path: Path, names: _Names) -> None:
+def _pairs_from_table(builder: CorpusBuilder, given: ImportSource, path: Path, names: _Names, suffix: str) -> None:
     for where, cells in read_table(given.file(path), ("source", "target")):
-        source, target = (names.find(_without(cells[side], SUFFIX)) for side in ("source", "target"))
+        source, target = (names.find(_without(cells[side], suffix)) for side in ("source", "target"))
         if not source or not target:
             builder.refuse(where, "the source or the target is blank", "fill it in or remove the row")
         else:
             builder.add_pair(where, Pair(id=cells.get("id") or pair_name(source, target), source=source, target=target))
 
 
-def _pairs_from_names(builder: CorpusBuilder, names: list[str]) -> None:
-    sources, targets = _by_pair(builder, names, SOURCE), _by_pair(builder, names, TARGET)
+def _pairs_from_names(builder: CorpusBuilder, names: list[str], suffix: str) -> None:
+    sources, targets = (_by_pair(builder, names, side, suffix) for side in (SOURCE, TARGET))
     # Names that differ in case match only where neither has a counterpart of its own.
     lone_sources, lone_targets = _Names(sources.keys() - targets.keys()), _Names(targets.keys() - sources.keys())
     for pair, source in sources.items():
         found = pair if pair in targets else lone_targets.find(pair)
-        builder.add_pair(f"{source}{SUFFIX}", Pair(id=pair, source=source, target=targets.get(found, pair + TARGET)))
+        builder.add_pair(f"{source}{suffix}", Pair(id=pair, source=source, target=targets.get(found, pair + TARGET)))
     for pair, target in targets.items():
         if pair not in sources and lone_sources.find(pair) not in sources:
-            reason = f"there is no {pair}{SOURCE}{SUFFIX} to pair it with"
-            builder.refuse(f"{target}{SUFFIX}", reason, "add the file, or name the pairs in pairs.csv")
+            reason = f"there is no {pair}{SOURCE}{suffix} to pair it with"
+            builder.refuse(f"{target}{suffix}", reason, "add the file, or name the pairs in pairs.csv")
 
 
 def _folded(name: str) -> str:
@@ -94,13 +104,13 @@ def _folded(name: str) -> str:
     return normalize("NFC", name).casefold().replace("\\", "/").removeprefix("./")
 
 
-def _by_pair(builder: CorpusBuilder, names: list[str], ending: str) -> dict[str, str]:
+def _by_pair(builder: CorpusBuilder, names: list[str], ending: str, suffix: str) -> dict[str, str]:
     """Return pair -> name of its document on one side."""
     found: dict[str, str] = {}
     for name in names:
         if _ends_with(name, ending) and found.setdefault(_without(name, ending), name) != name:
-            reason = f"its name differs from {found[_without(name, ending)]}{SUFFIX} only in case"
-            builder.refuse(f"{name}{SUFFIX}", reason, "give every file its own name")
+            reason = f"its name differs from {found[_without(name, ending)]}{suffix} only in case"
+            builder.refuse(f"{name}{suffix}", reason, "give every file its own name")
     return found
 
 

@@ -25,7 +25,7 @@ COMMANDS = [
     ("import text texts --out http://example.org/x", "is not a folder", "s3://BUCKET"),
     ("import docx texts --out made", "no format 'docx'", "jsonl"),
     ("import text nowhere --out made", "nowhere does not exist", "check the path"),
-    ("import text texts/p.source.txt --out made", "not a folder with .txt files", "one .txt file per document"),
+    ("import text texts/p.source.txt --out made", "not a folder with .txt or .md files", "one .txt file per document"),
     ("import jsonl texts --out made", "documents.jsonl does not exist", "pairs.jsonl"),
     ("import csv texts --out made", "no .csv file", "give a .csv file"),
     ("import parquet texts --out made", "no .parquet file", "give a .parquet file"),

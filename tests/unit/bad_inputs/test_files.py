@@ -57,7 +57,7 @@ FILES: list[tuple[str, dict[str, Any], str, str]] = [
     ("import parquet t.parquet --out made", {"t.parquet": b"PAR1"}, "cannot be read as Parquet", "rewrite"),
     ("import parquet t.parquet --out made", {"t.parquet": b""}, "cannot be read as Parquet", "rewrite"),
     ("import text t --out made", {"t/a.txt": ""}, "document 'a' has no sentences", ""),
-    ("import text t --out made", {"t/a.md": "One."}, "not a folder with .txt files", ".txt file per document"),
+    ("import text t --out made", {"t/a.rtf": "One."}, "not a folder with .txt or .md files", ".txt file per document"),
     ("import text t --out made", {"t/a.txt": "One.", "t/pairs.csv": "x,y\n"}, "pairs.csv has the columns", "source"),
     ("import abcd-link t --out made", {"t/docs.json": "[1]"}, "docs.json contains a list", "layout"),
     ("import abcd-link t --out made", {"t/docs.json": "{"}, "docs.json is not JSON", "position"),

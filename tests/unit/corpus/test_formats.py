@@ -156,6 +156,14 @@ def test_a_text_table_without_its_columns_is_an_error(tmp_path, table):
 # jsonl
 
 
+def test_a_folder_of_markdown_is_read_like_one_of_text_but_beside_text_it_is_not(tmp_path):
+    folder = files(tmp_path, {"x.source.md": "# Tides\n\nOne.", "sub/x.target.md": "Two.", "x.target.MD": "Three."})
+    corpus = load("text", folder)
+    assert [(p.id, p.source, p.target) for p in corpus.pairs] == [("x", "x.source", "x.target")]
+    assert corpus.documents["x.target"].texts == ["Three."]
+    assert list(load("text", files(folder, {"a.txt": "One."}), targets=True).documents) == ["a"]
+
+
 def test_a_jsonl_folder_may_hold_texts_or_sentences(tmp_path):
     lines(
         tmp_path / "documents.jsonl",

@@ -199,6 +199,28 @@ def test_two_lines_are_the_header_of_a_mail_where_the_sender_has_an_address(fiel
 
 
 @pytest.mark.parametrize(
+    "front",
+    [
+        '---\ntitle: "Tide tables"\ndate: 2024-05-02\n---',
+        "---\nauthors:\n  - Ines Pinto\n- Tom Hale\n\n# checked\ndraft:\n---\n",
+        '+++\ntitle = "Tide tables"\ntags = [\n  "sea",\n]\n+++',
+    ],
+)
+def test_the_fields_before_a_text_in_markdown_go(front: str) -> None:
+    texts = PlainText(get_segmenter())
+    assert texts.document("a", f"{front}\nThe harbour opens at six.\n").texts == ["The harbour opens at six."]
+    assert {one.why for one in texts.removed} == {"front matter"}
+
+
+@pytest.mark.parametrize(
+    "talk", ["ann: Hello.\nbob: Good day.", "title: Tides\nThey rise and fall.", "The title: tides."]
+)
+def test_lines_between_two_rules_are_no_fields_unless_all_look_like_one(talk: str) -> None:
+    document = PlainText(get_segmenter()).document("a", f"---\n{talk}\n---\nThey left.")
+    assert " ".join(document.texts) == f"{talk} They left.".replace("\n", " ")
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "As the speaker said:\n> Nobody knows.",  # a quotation in a text that is not an email

@@ -125,7 +125,7 @@ SHAPES = [
     Shape("subfolders", "text", {"x/p.source.txt": OPEN, "x/p.target.txt": "Yes."}, pairs=[("x/p", "x/p.source", "x/p.target")]),
     Shape("blanks and dots in names", "text", {"a b. c.source.txt": OPEN, "a b. c.target.txt": "Yes."}, pairs=[("a b. c", "a b. c.source", "a b. c.target")]),
     Shape("files of other programs", "text", text(OPEN) | {"p.docx": b"PK", "README.md": "x", ".DS_Store": b"\0"}, pairs=P, notes=("not read: 2 (README.md, p.docx)",)),
-    Shape("nothing but other files", "text", {"p.docx": b"PK"}, error="not a folder with .txt files"),
+    Shape("nothing but other files", "text", {"p.docx": b"PK"}, error="not a folder with .txt or .md files"),
     Shape("a folder named .txt", "text", text(OPEN) | {"x.txt/y.md": "x"}, pairs=P, refused=("cannot read",), notes=("x.txt/y.md",)),
     # plain text: a table of pairs
     Shape("a table", "text", table("source,target\na,b\n"), pairs=AB),
