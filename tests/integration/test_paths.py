@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import sys
 import traceback
@@ -96,8 +97,11 @@ def traced(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> Iterator[Traced]:
     monkeypatch.setattr(sklearn.metrics, "cohen_kappa_score", computed)
     cohen_kappa.cache_clear()
     get_settings.cache_clear()
+    # Python 3.11 can hang when it collects garbage while it lists the frames of all threads (CPython issue 106883).
+    gc.disable()
     with temporary_settings({PREFECT_API_URL: stack.prefect.api}):
         yield found
+    gc.enable()
     get_settings.cache_clear()
 
 

@@ -30,8 +30,11 @@ TOGETHER = {
     "tests/unit/retrieval": "models",
     "tests/unit/test_validation.py": "models",
     "tests/unit/test_api.py": "models",
+    "tests/unit/flows": "prefect",
+    "tests/unit/tasks": "prefect",
+    "tests/unit/stages": "stages",
 }
-"""Tests that share things made once per process: models with torch, the benchmarked run, the complete report."""
+"""Tests that share things made once per process: packages that take seconds to import, models, runs, a report."""
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -50,7 +53,7 @@ def pytest_xdist_make_scheduler(config, log):
 def pytest_collection_finish():
     """Collect garbage rarely, and never in modules: it would take a tenth of the time of this tier."""
     gc.freeze()
-    gc.set_threshold(20_000)
+    gc.set_threshold(100_000, 20)
 
 
 def pytest_sessionfinish():

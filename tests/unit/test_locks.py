@@ -75,7 +75,7 @@ def test_other_work_is_not_held_up(other: Other) -> None:
 def test_a_run_named_like_other_work_is_not_held_up(other: Other, name: str) -> None:
     with lock_of(DROPS), lock_of(SERVICES), lock_of(ENGINE):
         threading.Thread(target=open_run(name).note, args=("counts", {"pairs": 1}), daemon=True).start()
-        until(lambda: open_run(name).manifest.get("counts"), "a note in the manifest")
+        until(lambda: open_run(name).manifest.get("counts"), "a note in the manifest", poll=0.01)
     assert other.process.is_alive()
 
 

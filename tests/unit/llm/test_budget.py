@@ -109,7 +109,7 @@ def test_a_limit_in_money_needs_prices(isolated_home):
         ((says(YES_NO),), 10, "used"),
         ((hangs_up(), says(YES_NO)), 10, "used"),
         ((Response(500), says(YES_NO)), 10, "used"),
-        ((says(YES_NO, delay=1.5), says(YES_NO)), 0.7, "most and used"),
+        ((says(YES_NO, delay=0.9), says(YES_NO)), 0.4, "most and used"),
         ((Response(200, json.dumps({**json.loads(says(YES_NO).body), "usage": None}).encode()),), 10, "most"),
     ],
 )
