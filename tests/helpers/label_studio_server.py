@@ -130,10 +130,10 @@ def _wait(server: LabelStudioServer, process: subprocess.Popen[bytes], log: Path
         if process.poll() is not None:
             pytest.fail(f"Label Studio ended:\n{log.read_text(errors='replace')[-2000:]}")
         with suppress(httpx.HTTPError):
-            return client.get(f"{server.url}/health").is_success
+            return http.get(f"{server.url}/health").is_success
         return False
 
-    with httpx.Client(timeout=60) as client:
+    with httpx.Client(timeout=60) as http:
         until(answers, "a Label Studio that answers")
 
 
