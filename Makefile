@@ -24,7 +24,7 @@ SLOW_TIERS := $(if $(wildcard .venv-vllm/installed),vllm)
 # How many examples a property test of the tier unit tries: usual (12) or thorough (1,000).
 PROPERTIES ?= usual
 WORKERS_unit := -n 2 --dist loadfile --hypothesis-profile $(PROPERTIES)
-WORKERS_paper := -n 2 --dist loadfile
+WORKERS_paper := -n 2
 WORKERS_integration := -n 2 --dist loadfile --no-loadscope-reorder
 WORKERS_browser := -n 2 --dist loadfile
 # simulated: accounts that the demo drives itself; human: the demo stops and says what to open.
