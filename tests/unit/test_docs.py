@@ -72,6 +72,12 @@ def test_every_link_in_the_documentation_leads_to_a_file() -> None:
                 assert (path.parent / target).exists(), f"{path.name}: {target}"
 
 
+def test_every_test_in_the_documentation_exists() -> None:
+    named = {path for _, line in lines_of_code() for path in re.findall(r"\btests/[\w/]+(?:\.\w+)?", line)}
+    assert named
+    assert not [path for path in sorted(named) if not (ROOT / path).exists()]
+
+
 def test_every_deployment_names_an_existing_flow() -> None:
     described = yaml.safe_load((ROOT / "deployments" / "prefect.yaml").read_text(encoding="utf-8"))
     for deployment in described["deployments"]:
