@@ -280,7 +280,7 @@ def test_the_latest_guidelines_are_one_click_away(page: Page, client: Client) ->
     run = make_run(tasks=1)
     begin(page, client, run)
     open_guidelines(page)
-    expect(page.locator(".xd-guide")).to_contain_text("Borderline")
+    expect(page.locator(".lsf-modal-ls .xd-guide")).to_contain_text("Borderline")
     picture(page, "linking-guidelines")
     run.domain.guidelines += "\n\nClarified after batch one: *a quotation links*.\n"
     page.goto(push(client, run))

@@ -19,9 +19,9 @@ def home(page: Page, client: Client) -> Page:
 def begin(page: Page, batch_title: str) -> None:
     """Begin from the annotator's own page."""
     page.locator("a.go", has_text=batch_title).click()
-    expect(page.locator(".xd-guide")).to_be_visible()
+    expect(page.locator(".lsf-modal-ls .xd-guide")).to_be_visible()
     page.keyboard.press("Enter")
-    expect(page.locator(".xd-guide")).to_be_hidden()
+    expect(page.locator(".lsf-modal-ls .xd-guide")).to_be_hidden()
     expect(page.locator(".xd-row").first).to_be_visible()
 
 

@@ -44,9 +44,9 @@ def test_a_participant_arrives_from_prolific_and_leaves_with_the_code(browser: B
         page.fill("[name=password]", PASSWORD)
         page.press("[name=password]", "Enter")
         page.locator("a.go", has_text=title_of(key, "qualification")).click()
-        page.locator(".xd-guide").wait_for()
+        page.locator(".lsf-modal-ls .xd-guide").wait_for()
         page.keyboard.press("Enter")
-        expect(page.locator(".xd-guide")).to_be_hidden()
+        expect(page.locator(".lsf-modal-ls .xd-guide")).to_be_hidden()
         for number, pool in enumerate(gold.pools):
             expect(page.locator(".xd-progress")).to_contain_text(f"{number + 1} of 2")
             for place in range(len(pool.candidates)):

@@ -45,7 +45,7 @@ def run(page: Page, client: Client) -> str:
     key = f"run-{secrets.token_hex(4)}"
     tasks = rating_tasks(DOCUMENTS, CORPORA, DOMAIN)
     page.goto(push_tasks(client, rating_project(key, DOMAIN, CRITERIA, 1), tasks).url)
-    guide = page.locator(".xd-guide")
+    guide = page.locator(".lsf-modal-ls .xd-guide")
     for criterion in CRITERIA:
         expect(guide).to_contain_text(criterion.question)
     picture(page, "rating-instruction")
