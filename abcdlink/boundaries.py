@@ -21,8 +21,6 @@ from abcdlink.store import Store, parse_records
 FOLDER = "boundaries"
 ASKED = f"{FOLDER}/documents.jsonl"
 SEGMENTATION = f"{FOLDER}/segmentation.jsonl"
-ANOMALIES = f"{FOLDER}/anomalies.json"
-"""What looked wrong in the answers, such as the beginning of a sentence that is nowhere in the document."""
 CORRECTED = f"{FOLDER}/corpus"
 """The corpus with corrected boundaries: a new version, beside the one that was taken into the run."""
 

@@ -30,7 +30,7 @@ DRAWS_AT_ONCE = 200_000
 CHUNK_CELLS = 4_000_000
 """Weights held at once while resampling sums: 32 MB."""
 KEPT_CELLS = 1_000_000
-"""Weights that are kept for other figures over as many units: 1 MB or 2, and 128 such sets at most."""
+"""Weights that are kept for other figures over as many units: 1 MB or 2, and 64 such sets at most."""
 UNITS_PER_KIND = 20
 """From this many units for each kind of unit on, kinds are drawn."""
 DECIMALS = 12
@@ -180,7 +180,7 @@ def _weights(units: int, seed: int, resamples: int) -> Iterator[Counts]:
         yield generator.multinomial(units, np.full(units, 1 / units), size=size)
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=64)
 def _kept_weights(units: int, seed: int, resamples: int) -> tuple[NDArray[np.unsignedinteger], ...]:
     """Return all of ``_weights``: a page has many figures over the same units, and drawing takes most of the time."""
     return tuple(weights.astype(np.min_scalar_type(units)) for weights in _weights(units, seed, resamples))

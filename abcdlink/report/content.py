@@ -35,6 +35,7 @@ from abcdlink.layout import (
     ADJUDICATIONS,
     ADJUDICATORS,
     ANNOTATORS,
+    ANOMALIES,
     BENCHMARK,
     CHANGED,
     CODES,
@@ -287,7 +288,7 @@ def gather(store: Store) -> Content:
     benchmark = read_benchmark(store) if store.exists(BENCHMARK) else None
     shortlist = store.find_record(SHORTLIST, Shortlist)
     chosen = [approach.name for approach in shortlist.approaches] if shortlist else []
-    anomalies = {batch: _lines(store, batch_file(batch, "anomalies.json")) for batch in batches}
+    anomalies = {batch: _lines(store, batch_file(batch, ANOMALIES)) for batch in batches}
     changed = {batch: store.find_record(batch_file(batch, CHANGED), _Changed) for batch in batches}
     judgments = of_batches(store, JUDGMENTS, Judgment)
     return Content(

@@ -154,12 +154,13 @@ def show_boundaries(run: RunArgument, json: JsonOption = False) -> None:
 
     Example: `abcdlink boundaries show spring-boundaries`
     """
-    from abcdlink.boundaries import ANOMALIES, CORRECTED, SEGMENTATION, changed_documents, read_segmentations
+    from abcdlink.boundaries import CORRECTED, FOLDER, SEGMENTATION, changed_documents, read_segmentations
     from abcdlink.corpus.io import read_corpus_from
+    from abcdlink.layout import ANOMALIES
 
     store = existing_run(run)
     done, made = read_segmentations(store), read_corpus_from(store, CORRECTED)
-    anomalies = store.read_json(ANOMALIES, list[str])
+    anomalies = store.read_json(f"{FOLDER}/{ANOMALIES}", list[str])
     if json:
         print_json(
             {
