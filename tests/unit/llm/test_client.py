@@ -35,32 +35,6 @@ def test_the_request_carries_the_settings_and_the_schema(isolated_home):
     assert (second["seed"], second["max_completion_tokens"]) == (6, 7)
 
 
-@pytest.mark.parametrize(
-    ("response", "outcome", "value"),
-    [
-        (says(YES_NO), Outcome.OK, {"11": True, "4": False}),
-        (says(f"hm</think>\n{YES_NO}"), Outcome.REPAIRED, {"11": True, "4": False}),
-        (says('{"11": true}'), Outcome.MISSING_IDS, {"11": True}),
-        (says('{"11": true, "4": true, "5": true}'), Outcome.INVALID, {"11": True, "4": True}),
-        (says("{}{}"), Outcome.INVALID, None),
-        (says(""), Outcome.INVALID, None),
-        (says(None), Outcome.INVALID, None),
-        (says(None, finish="content_filter"), Outcome.REFUSED, None),
-        (says("", finish="content_filter"), Outcome.REFUSED, None),
-        (says(None, refusal="I cannot judge this."), Outcome.REFUSED, None),
-        (says("I'm sorry, I can't do that."), Outcome.REFUSED, None),
-    ],
-)
-def test_an_answer_has_its_outcome_is_kept_raw_and_requested_once(isolated_home, response, outcome, value):
-    with FakeLLM(response) as server:
-        answer = ask(server, isolated_home)
-    assert (answer.outcome, answer.value) == (outcome, value)
-    assert answer.raw == (json.loads(response.body)["choices"][0]["message"]["content"] or "")
-    assert answer.usage.calls == 1
-    assert len(server.questions) == 1
-    assert bool(answer.detail) == (outcome not in (Outcome.OK, Outcome.REPAIRED))
-
-
 @pytest.mark.parametrize("cut", [says(YES_NO, finish="length"), says('{"11": true, "4": fal')])
 def test_a_truncated_answer_is_retried_once_with_a_larger_limit(isolated_home, cut):
     with FakeLLM(cut, says(YES_NO)) as server:

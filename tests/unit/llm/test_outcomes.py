@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from abcdlink.llm.client import LLM
 from abcdlink.llm.records import Outcome
-from tests.helpers.fake_llm import FakeLLM, Response, error, hangs_up, says
+from tests.helpers.fake_llm import FakeLLM, error, says
 from tests.helpers.llm_batch import SCHEMA, question
 
 GOOD = {"11": True, "4": False}
@@ -24,7 +26,9 @@ TABLE = [
     (says('```json\n{"11": true, "4": false}\n```'), Outcome.REPAIRED, GOOD),
     (says('```\n{"11": true, "4": false}```'), Outcome.REPAIRED, GOOD),
     (says('Here it is:\n```JSON\n{"11": true, "4": false}\n```\nDone.'), Outcome.REPAIRED, GOOD),
+    (says('I don\'t doubt it:\n```json\n{"11": true, "4": false}\n```\nIt\'s done.'), Outcome.REPAIRED, GOOD),
     (says('{"11": true, "4": false,}'), Outcome.REPAIRED, GOOD),
+    (says('{"11": true, "4": false ,\n}'), Outcome.REPAIRED, GOOD),
     (says("{'11': True, '4': False}"), Outcome.REPAIRED, GOOD),
     (says("{11: True, 4: False}"), Outcome.REPAIRED, GOOD),
     (says('{"11": True, "4": False}'), Outcome.REPAIRED, GOOD),
@@ -50,40 +54,46 @@ TABLE = [
     # ids that were not offered, two values, two objects, other types
     (says('{"11": true, "4": false, "99": true}'), Outcome.INVALID, GOOD),
     (says('{"11": true, "5": false}'), Outcome.INVALID, {"11": True}),
-    (says('{"11": true, "11": false, "4": false}'), Outcome.INVALID, None),
-    (says('{"11": true, "4": false}{"11": true, "4": false}'), Outcome.INVALID, None),
-    (says('{"11": true}\n{"4": false}'), Outcome.INVALID, None),
-    (says('[{"11": true, "4": false}]'), Outcome.INVALID, None),
-    (says('{"11": "true", "4": "false"}'), Outcome.INVALID, None),
-    (says('{"11": 1, "4": 0}'), Outcome.INVALID, None),
-    (says('{"11": null, "4": null}'), Outcome.INVALID, None),
+    (says('{"11": true, "11": false, "4": false}'), Outcome.INVALID, None, "'11' appears twice"),
+    (says('{"11": true, "4": false}{"11": true, "4": false}'), Outcome.INVALID, None, "2 objects"),
+    (says('{"11": true}\n{"4": false}'), Outcome.INVALID, None, "2 objects"),
+    (says('[{"11": true, "4": false}]'), Outcome.INVALID, None, "inside something else"),
+    (says('{"11": "true", "4": "false"}'), Outcome.INVALID, None, "11: 'true' is not of type 'boolean'"),
+    (says('{"11": 1, "4": 0}'), Outcome.INVALID, None, "11: 1 is not of type 'boolean'"),
+    (says('{"11": null, "4": null}'), Outcome.INVALID, None, "11: None is not of type 'boolean'"),
     (says('{"11": "yes", "4": "no"}'), Outcome.INVALID, None),
     (says('{"11": {"related": true}, "4": {"related": false}}'), Outcome.INVALID, None),
     (says('{"links": ["11"]}'), Outcome.INVALID, {}),
     (says('["11"]'), Outcome.INVALID, None),
     (says("[]"), Outcome.INVALID, None),
     (says("11"), Outcome.INVALID, None),
-    (says("true"), Outcome.INVALID, None),
+    (says("true"), Outcome.INVALID, None, "no JSON object"),
     (says("false"), Outcome.INVALID, None),
-    (says("null"), Outcome.INVALID, None),
+    (says("null"), Outcome.INVALID, None, "no JSON object"),
     (says("None"), Outcome.INVALID, None),
     (says("No."), Outcome.INVALID, None),
-    (says("There are no links."), Outcome.INVALID, None),
+    (says("There are no links."), Outcome.INVALID, None, "no JSON object"),
     (says("11: true, 4: false"), Outcome.INVALID, None),
     (says("- 11: true\n- 4: false"), Outcome.INVALID, None),
     (says("<answer><id>11</id></answer>"), Outcome.INVALID, None),
     (says('{"11": true; "4": false}'), Outcome.INVALID, None),
     (says('{"11" true, "4" false}'), Outcome.INVALID, None),
-    (says("{11: true, 4: fal}"), Outcome.INVALID, None),
+    (says("{11: true, 4: fal}"), Outcome.INVALID, None, "no valid JSON object"),
     (says('{"11": yes, "4": no}'), Outcome.INVALID, None),
     (says('{"11": true "4": false}'), Outcome.INVALID, None),
-    (says('{"11": NaN, "4": false}'), Outcome.INVALID, None),
+    (says('{"11": NaN, "4": false}'), Outcome.INVALID, None, "NaN"),
     (says('{"11": true, "4": false} or {"11": false, "4": false}'), Outcome.INVALID, None),
     (says("{{}}"), Outcome.INVALID, None),
     (says("\x00\x01"), Outcome.INVALID, None),
-    (says("<think>hm</think>"), Outcome.INVALID, None),
+    (says("{'11': True, '11': False, '4': True}"), Outcome.INVALID, None, "'11' appears twice"),
+    (says('{"11": true, "4": false}}'), Outcome.INVALID, None, "inside something else"),
+    (says("{\"a\": 'it's here'}"), Outcome.INVALID, None, "malformed"),
+    (says("[" * 100_000), Outcome.INVALID, None, "no JSON object"),
+    (says('{"a":' * 100_000 + "1" + "}" * 100_000), Outcome.INVALID, None, "no valid JSON object"),
+    (says(" \n"), Outcome.INVALID, None, "empty"),
+    (says("<think>hm</think>"), Outcome.INVALID, None, "empty"),
     # no answer, because of a filter or the model
-    (says(""), Outcome.INVALID, None),
+    (says(""), Outcome.INVALID, None, "empty"),
     (says(None), Outcome.INVALID, None),
     (says(None, finish="content_filter"), Outcome.REFUSED, None),
     (says("", finish="content_filter"), Outcome.REFUSED, None),
@@ -91,49 +101,44 @@ TABLE = [
     (says(None, refusal="I cannot judge this."), Outcome.REFUSED, None),
     (says("I'm sorry, but I can't help with that."), Outcome.REFUSED, None),
     (says("As an AI, I do not judge papers."), Outcome.REFUSED, None),
-    # the server
-    (error(429), Outcome.FAILED, None),
-    (error(429, retry_after="1"), Outcome.FAILED, None),
-    (error(429, "You exceeded your current quota", code="insufficient_quota"), Outcome.FAILED, None),
-    (error(500), Outcome.FAILED, None),
-    (error(503, "Loading model"), Outcome.FAILED, None),
-    (error(529, "Overloaded"), Outcome.FAILED, None),
+    (says("I\u2019m sorry."), Outcome.REFUSED, None),
+    (says("Sorry, no."), Outcome.REFUSED, None),
+    (says("We must decline this request."), Outcome.REFUSED, None),
+    (says("Unfortunately I am unable to answer."), Outcome.REFUSED, None),
+    (says("<think>is it allowed?</think>I cannot assist with this."), Outcome.REFUSED, None),
+    # the server: test_patience.py and test_replies.py have its other errors
     (error(400), Outcome.FAILED, None),
-    (error(401), Outcome.FAILED, None),
-    (error(404), Outcome.FAILED, None),
-    (hangs_up(), Outcome.FAILED, None),
-    (Response(200, b"<html>", content_type="text/html"), Outcome.FAILED, None),
-    (Response(200, b"null"), Outcome.FAILED, None),
-    (Response(200, b"[]"), Outcome.FAILED, None),
-    (Response(200, b"{}"), Outcome.FAILED, None),
-    (Response(200, b'{"choices": null}'), Outcome.FAILED, None),
-    (Response(200, b'{"choices": [{}]}'), Outcome.FAILED, None),
-    (Response(200, b'{"error": {"message": "broken"}}'), Outcome.FAILED, None),
-    (error(400, "x", code="context_length_exceeded"), Outcome.TOO_LONG, None),
-    (error(400, "This model's maximum context length is 4096 tokens."), Outcome.TOO_LONG, None),
     (error(413), Outcome.TOO_LONG, None),
 ]
 
 
 @pytest.fixture(scope="module")
-def llm(tmp_path_factory):
+def server():
     """One server that answers question n with row n of the table."""
     with FakeLLM(lambda request: TABLE[int(request.prompt)][0]) as server:
-        yield LLM(server.settings(tmp_path_factory.mktemp("home")), sleep=lambda _: None)
+        yield server
+
+
+@pytest.fixture(scope="module")
+def llm(server, tmp_path_factory):
+    return LLM(server.settings(tmp_path_factory.mktemp("home")), sleep=lambda _: None)
 
 
 @pytest.mark.parametrize("row", range(len(TABLE)))
-def test_every_reply_ends_in_its_outcome_and_never_in_no_link(llm, row):
-    _, outcome, value = TABLE[row]
+def test_every_reply_ends_in_its_outcome_is_kept_raw_and_never_becomes_no_link(llm, server, row):
+    response, outcome, value, *reasons = TABLE[row]
     answer = llm.ask(question(str(row)))
     assert (answer.outcome, answer.value) == (outcome, value)
     assert answer.outcome.answered == (outcome in (Outcome.OK, Outcome.REPAIRED))
     assert bool(answer.detail) != answer.outcome.answered
+    assert all(reason in answer.detail for reason in reasons)
+    if response.status == 200:
+        assert answer.raw == (json.loads(response.body)["choices"][0]["message"]["content"] or "")
+        times = 2 if outcome is Outcome.TRUNCATED else 1
+        assert answer.usage.calls == sum(request.prompt == str(row) for request in server.questions) == times
     if not answer.outcome.answered and outcome is not Outcome.INVALID:
         assert set(answer.value or {}) < set(SCHEMA["properties"]), "something was answered that nobody said"
 
 
-def test_the_table_covers_every_outcome_and_enough_malformed_texts():
-    assert {outcome for _, outcome, _ in TABLE} == set(Outcome)
-    texts = [case for case in TABLE if case[1] not in (Outcome.OK, Outcome.FAILED, Outcome.TOO_LONG)]
-    assert len(texts) >= 40
+def test_the_table_covers_every_outcome():
+    assert {outcome for _, outcome, *_ in TABLE} == set(Outcome)

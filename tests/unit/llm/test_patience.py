@@ -42,7 +42,9 @@ def test_an_exhausted_quota_is_not_waited_for(isolated_home):
     assert len(server.questions) == 1
 
 
-@pytest.mark.parametrize("trouble", [error(429), error(500), error(503, "Loading model"), error(408), hangs_up()])
+@pytest.mark.parametrize(
+    "trouble", [error(429), error(500), error(503, "Loading model"), error(529), error(408), hangs_up()]
+)
 def test_temporary_errors_are_waited_out_with_growing_waits(isolated_home, trouble):
     waits = Waits()
     with FakeLLM(trouble, trouble, trouble, says(YES_NO)) as server:

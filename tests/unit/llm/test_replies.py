@@ -97,7 +97,10 @@ ROWS = [
     # Bodies that are not completions.
     *((Response(200, body), Outcome.FAILED, "") for body in (b"", b"null", b"[]", b'"x"', b"{}", b"<html>", b"\xff{")),
     (Response(200, b"[" * 100_000), Outcome.FAILED, ""),
-    *((reply(choices=choices), Outcome.FAILED, "no choices") for choices in (None, [], {}, "x", [None], ["x"], [[]])),
+    *(
+        (reply(choices=choices), Outcome.FAILED, "no choices")
+        for choices in (None, [], {}, "x", [None], ["x"], [[]], [{}])
+    ),
 ]
 
 
