@@ -141,7 +141,7 @@ def import_documents(
     Example: `abcdlink import text my-documents --out corpus`
     """
     from abcdlink.boundaries import apply_segmentations, read_segmentation_file
-    from abcdlink.corpus.counts import suspicious_sentences
+    from abcdlink.corpus.counts import remarks
     from abcdlink.corpus.formats import import_corpus
     from abcdlink.corpus.formats.files import ImportChoices
     from abcdlink.corpus.io import refuse_to_replace, write_corpus
@@ -187,8 +187,7 @@ def import_documents(
         if language != usual and get_segmenter(usual).documents_cut:  # their sentences end elsewhere
             del corpus, texts  # two large corpora would not fit
             corpus = read(language)
-    if (suspicious := suspicious_sentences(corpus.documents.values())) is not None:
-        corpus.notes.append(suspicious)
+    corpus.notes.extend(remarks(corpus))
     segmenter = get_segmenter(language)
     view = preview(corpus, of_domain, language, segmenter.name)
     origin |= {
@@ -281,8 +280,8 @@ def _say_what_is_imported(view: Preview, out: str, *, guessed: bool) -> None:
     for note in corpus.notes:
         say(str(note))
     if corpus.removed_lines:
-        kept = f"All removed lines: {folder.where(REMOVED_LINES)}. " if out else ""
-        say(f"{kept}--all-lines keeps them.")
+        listed = f"listed in {folder.where(REMOVED_LINES)}; " if out else ""
+        say(f"Removed lines: {listed}--all-lines keeps them.")
     if corpus.refused:
         kept = f", listed in {folder.where(REFUSED)}" if out else ""
         say(

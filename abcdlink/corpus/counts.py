@@ -172,7 +172,8 @@ SUSPICIOUS = re.compile(
 )
 """What reads as if it were written for a model. Prompts show all texts as data, so it can end nothing; a model may
 still do what it says: look at documents from strangers."""
-LIKE_INSTRUCTIONS = "sentences that read like instructions to a model"
+LIKE_INSTRUCTIONS = "Sentences that read like instructions to a model"
+REPEATED = "Pairs with the same two texts as another pair, which people would judge again"
 
 
 def is_suspicious(text: str) -> bool:
@@ -180,12 +181,20 @@ def is_suspicious(text: str) -> bool:
     return SUSPICIOUS.search(text) is not None
 
 
-def suspicious_sentences(documents: Iterable[Document]) -> Note | None:
-    """Return a note of the suspicious sentences; ``None`` when there is none."""
-    found = [
-        f"{document.id}, {sentence.id}: {' '.join(sentence.text.split())[:80]}"
-        for document in documents
-        for sentence in document.sentences
-        if is_suspicious(sentence.text)
-    ]
-    return Note.of(LIKE_INSTRUCTIONS, found) if found else None
+def remarks(corpus: Corpus) -> list[Note]:
+    """Return notes of what is worth a look: suspicious sentences, and pairs that repeat both texts of another one."""
+    found: dict[str, list[str]] = {LIKE_INSTRUCTIONS: [], REPEATED: []}
+    contents: dict[str, int] = {}
+    for document in corpus.documents.values():
+        contents[document.id] = hash(tuple(document.texts))
+        found[LIKE_INSTRUCTIONS] += (
+            f"{document.id}, {sentence.id}: {' '.join(sentence.text.split())[:80]}"
+            for sentence in document.sentences
+            if is_suspicious(sentence.text)
+        )
+    pairs: dict[tuple[int, int], str] = {}
+    for pair in corpus.pairs:
+        first = pairs.setdefault((contents[pair.source], contents[pair.target]), pair.id)
+        if first != pair.id:
+            found[REPEATED].append(f"{pair.id} repeats {first}")
+    return [Note.of(what, items) for what, items in found.items() if items]

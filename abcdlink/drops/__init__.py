@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from typing import IO
 
 from abcdlink.corpus.builder import CorpusBuilder
-from abcdlink.corpus.counts import suspicious_sentences
+from abcdlink.corpus.counts import remarks
 from abcdlink.corpus.leftovers import LinePattern
 from abcdlink.corpus.plain_text import PlainText
 from abcdlink.corpus.segmentation import Segmenter
@@ -66,8 +66,7 @@ class _Take:
                 self._wait(file, f"it cannot be read: {error.strerror or error}")
         self.builder.note(*self.texts.notes())
         self.result.corpus = corpus = self.builder.build()
-        if note := suspicious_sentences(corpus.documents.values()):
-            corpus.notes.append(note)
+        corpus.notes.extend(remarks(corpus))
         return self.result
 
     def _is_done(self, file: DropFile) -> bool:

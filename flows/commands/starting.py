@@ -86,7 +86,7 @@ def start_flow(deployment: str, parameters: dict[str, Any], json: bool, wait: bo
         if json:
             print_json({"flow_run": str(flow_run.id), "name": flow_run.name, "url": page_of(flow_run)})
         else:
-            say(f"Started {deployment.partition('/')[0]}: {page_of(flow_run)}")
+            say(f"Started: {page_of(flow_run)}")
     if wait:
         store = open_run(str(parameters["run"]))
         wait_while_working(store, str(flow_run.id))

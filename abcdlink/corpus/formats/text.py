@@ -90,13 +90,15 @@ def _pairs_from_names(builder: CorpusBuilder, names: list[str], suffix: str) -> 
     sources, targets = (_by_pair(builder, names, side, suffix) for side in (SOURCE, TARGET))
     # Names that differ in case match only where neither has a counterpart of its own.
     lone_sources, lone_targets = _Names(sources.keys() - targets.keys()), _Names(targets.keys() - sources.keys())
+    alone = [(target, pair + SOURCE) for pair, target in targets.items() if lone_sources.find(pair) not in sources]
     for pair, source in sources.items():
-        found = pair if pair in targets else lone_targets.find(pair)
-        builder.add_pair(f"{source}{suffix}", Pair(id=pair, source=source, target=targets.get(found, pair + TARGET)))
-    for pair, target in targets.items():
-        if pair not in sources and lone_sources.find(pair) not in sources:
-            reason = f"there is no {pair}{SOURCE}{suffix} to pair it with"
-            builder.refuse(f"{target}{suffix}", reason, "add the file, or name the pairs in pairs.csv")
+        if target := targets.get(pair) or targets.get(lone_targets.find(pair)):
+            builder.add_pair(f"{source}{suffix}", Pair(id=pair, source=source, target=target))
+        else:
+            alone.append((source, pair + TARGET))
+    for name, missing in alone:
+        reason = f"there is no {missing}{suffix} to pair it with"
+        builder.refuse(f"{name}{suffix}", reason, "add the file, or name the pairs in pairs.csv")
 
 
 def _folded(name: str) -> str:

@@ -119,8 +119,10 @@ def test_import_of_documents_without_pairs_says_what_to_use_them_for(run: Run, t
 def test_import_reports_changes_totals_and_the_preview(run: Run, tmp_path: Path) -> None:
     texts = tmp_path / "texts"
     texts.mkdir()
-    (texts / "p.source.txt").write_text("It was a long\nbridge &amp; dear.\n\nBy Jo Doe", encoding="utf-8")
-    (texts / "p.target.TXT").write_text("Nine millions were spent.", encoding="utf-8")
+    for name in ("p.source.txt", "p (1).source.txt"):
+        (texts / name).write_text("It was a long\nbridge &amp; dear.\n\nBy Jo Doe\n\n- 7 -", encoding="utf-8")
+    for name in ("p.target.TXT", "p (1).target.txt"):
+        (texts / name).write_text("Nine millions were spent.", encoding="utf-8")
     (texts / "lone.target.txt").write_bytes("Nine".encode("utf-16-le"))
     (texts / "notes.docx").write_bytes(b"PK")
     checked = run("import", "text", texts, "--check")
@@ -128,20 +130,23 @@ def test_import_reports_changes_totals_and_the_preview(run: Run, tmp_path: Path)
     for code, _, err in (checked, written):
         assert code == 0
         for part in (
-            "documents: 2, sentences: 3, pairs: 1, links: 0",
-            "Tasks: at most 1, about a minute for each of 2 annotators",
-            "1: fewer than 4 words",
-            "HTML entities, which were decoded: 1 (p.source)",
-            "wrapped lines, which were joined within paragraphs: 1 (p.source)",
+            "documents: 4, sentences: 6, pairs: 2, links: 0",
+            "Tasks: at most 2, about",
+            "2: fewer than 4 words",
+            "HTML entities, which were decoded: 2 (p (1).source, p.source)",
+            "wrapped lines, which were joined within paragraphs: 2 (p (1).source, p.source)",
             "were not read: 1 (notes.docx)",
+            "which people would judge again: 1 (p repeats p (1))",
             "Refused: 2",
             "lone.target.txt contains NUL bytes",
         ):
             assert part in err
     assert "Would import" in checked[2]
+    assert "Removed lines: --all-lines keeps them." in checked[2]
+    assert f"Removed lines: listed in {tmp_path / 'made' / 'removed_lines.jsonl'}; --all-lines" in written[2]
     assert f"Preview: {tmp_path / 'made' / 'preview.html'}" in written[2]
     origin = json.loads((tmp_path / "made" / "origin.json").read_text(encoding="utf-8"))
-    assert [note["count"] for note in origin["notes"]] == [1, 1, 1]
+    assert [note["count"] for note in origin["notes"]] == [2, 2, 2, 1, 1]
     assert run("import", "text", texts, "--out", "kept", "--lines", "keep", "--no-entities")[0] == 0
     assert 'It was a long"' in (tmp_path / "kept" / "documents.jsonl").read_text(encoding="utf-8")
 

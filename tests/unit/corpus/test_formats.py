@@ -121,7 +121,7 @@ def test_text_pairs_by_file_name(tmp_path):
 def test_a_text_source_without_a_target_is_refused(tmp_path):
     corpus = load("text", files(tmp_path, {"x.source.txt": "One."}))
     assert corpus.pairs == []
-    assert reasons(corpus) == ["pair 'x' names the document 'x.target', which does not exist or was refused"]
+    assert reasons(corpus) == ["there is no x.target.txt to pair it with"]
 
 
 def test_text_pairs_by_table(tmp_path):
