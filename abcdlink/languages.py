@@ -1,7 +1,7 @@
 """What depends on the language of a text: guessing and naming it, ends of sentences, words, tokens and stems.
 
-Languages are ISO 639-1 codes that spaCy knows. Text is handled by its script first, so that a sentence in
-another language than the corpus's is never cut as if it were in that language.
+Languages are ISO codes: those that spaCy knows, and some more. Text is handled by its script first, so that a sentence
+in another language than the corpus's is never cut as if it were in that language.
 """
 
 from __future__ import annotations
@@ -34,42 +34,23 @@ WORD = regex.compile(rf"[{_UNSPACED}]\p{{M}}*|(?:{_LETTER})+(?:['\u2019.,:-](?:{
 """A run of letters, combining signs and digits with inner marks (``don't``, ``3.5``, ``11-year-old``), or one letter
 of a script without blanks."""
 
+LOWER = r"(?!\p{Georgian})\p{Ll}"
+"""A small letter; those of Georgian begin sentences too, as it has no capitals."""
 CLOSING = r"[\p{Pe}\p{Pf}\"'\u00ab\u201c\uff02]"
 """What may follow the mark that ends a sentence; in German and Danish, quotes close with what opens English ones."""
-TERMINAL = r"[\p{STerm}\u2026\uff61\u037e]"
+TERMINAL = r"[\p{STerm}\u2026\uff61\u037e\u0f0d]"
 """A mark that ends a sentence, in any script."""
 END = regex.compile(rf"{TERMINAL}{CLOSING}*$")
 
 PIECE = regex.compile(rf"[{_UNSPACED}\p{{M}}]+|(?:{_LETTER})+|[^\s\w]")
 """What ``tokenizer`` makes of text that spaCy cuts into letters or not at all."""
 
-USUAL = {
-    "Latin": "en",
-    "Han": "zh",
-    "Hiragana": "ja",
-    "Katakana": "ja",
-    "Hangul": "ko",
-    "Thai": "th",
-    "Lao": "lo",
-    "Devanagari": "hi",
-    "Arabic": "ar",
-    "Cyrillic": "ru",
-    "Greek": "el",
-    "Hebrew": "he",
-    "Armenian": "hy",
-    "Bengali": "bn",
-    "Gujarati": "gu",
-    "Kannada": "kn",
-    "Malayalam": "ml",
-    "Tamil": "ta",
-    "Telugu": "te",
-    "Sinhala": "si",
-    "Gurmukhi": "pa",
-    "Ethiopic": "am",
-    "Khmer": "km",
-    "Myanmar": "my",
-    "Georgian": "ka",
-}
+_USUAL = """
+Latin=en Han=zh Hiragana=ja Katakana=ja Hangul=ko Thai=th Lao=lo Devanagari=hi Arabic=ar Cyrillic=ru Greek=el
+Hebrew=he Armenian=hy Bengali=bn Gujarati=gu Kannada=kn Malayalam=ml Tamil=ta Telugu=te Sinhala=si Gurmukhi=pa
+Ethiopic=am Khmer=km Myanmar=my Georgian=ka Oriya=or Tibetan=bo
+"""
+USUAL = dict(entry.split("=") for entry in _USUAL.split())
 """Script -> the language that is assumed where nothing else is known."""
 
 _SNOWBALL = """
@@ -80,9 +61,17 @@ pt=portuguese ro=romanian ru=russian sr=serbian sv=swedish ta=tamil tr=turkish n
 STEMMERS = dict(entry.split("=") for entry in _SNOWBALL.split())
 """Language -> its Snowball stemmer."""
 
-NO_DATA = frozenset({"zh", "ja", "ko", "th", "vi", "lo", "km", "my", "ka"})
-"""Languages that spaCy does not cut, or only with a package of their own (SudachiPy, MeCab, PyThaiNLP, pyvi): our own
-pieces need none."""
+NO_DATA = frozenset({"zh", "ja", "ko", "th", "vi"})
+"""Languages that spaCy cuts only with a package of their own (SudachiPy, MeCab, PyThaiNLP, pyvi)."""
+
+_UNKNOWN_TO_SPACY = """
+be=Belarusian bs=Bosnian ckb=Sorani cy=Welsh eo=Esperanto fy=Frisian gl=Galician ha=Hausa ig=Igbo jv=Javanese
+ka=Georgian kk=Kazakh km=Khmer lo=Lao mg=Malagasy mn=Mongolian mt=Maltese my=Burmese oc=Occitan om=Oromo or=Odia
+pa=Punjabi ps=Pashto qu=Quechua rw=Kinyarwanda sn=Shona so=Somali sw=Swahili tg=Tajik tk=Turkmen ug=Uyghur uz=Uzbek
+xh=Xhosa zu=Zulu
+"""
+_NAMES = dict(entry.split("=") for entry in _UNKNOWN_TO_SPACY.split())
+"""More languages; text in these, as in ``NO_DATA``, is cut into our own pieces."""
 
 LETTERS_PER_WORD = 2
 """Of a word in a script without blanks, roughly: 1.6 in Chinese, 2 in Japanese, 3 in Thai."""
@@ -128,23 +117,28 @@ def guess_language(texts: Iterable[str], otherwise: str = ENGLISH) -> str:
         return home
     import py3langid
 
-    ranked = {code: float(weight) for code, weight in py3langid.rank(sample) if is_known(code)}
+    named = (("nb" if code == "no" else code, float(weight)) for code, weight in py3langid.rank(sample))
+    ranked = {code: weight for code, weight in named if is_known(code)}
     best = next((code for code in ranked if script in scripts(code)), USUAL[script])
     clear = not latin or ranked.get(best, -math.inf) - ranked.get(home, -math.inf) >= CLEAR
     return best if clear else home
 
 
-@cache
 def is_known(language: str) -> bool:
-    """Tell whether spaCy has data of a language."""
-    return (
-        regex.fullmatch("[a-z]{2,3}", language) is not None and language != "xx" and _language_file(language).is_file()
-    )
+    """Tell whether texts in a language can be used."""
+    return language in _NAMES or _in_spacy(language)
+
+
+@cache
+def _in_spacy(language: str) -> bool:
+    return language != "xx" and language.isalpha() and _language_file(language).is_file()
 
 
 def language_name(language: str) -> str:
-    """Return the English name of a language; raises ``InputError`` when spaCy does not know the language."""
+    """Return the English name of a language; raises ``InputError`` when it is not known."""
     require(language)
+    if language in _NAMES:
+        return _NAMES[language]
     named = regex.search(r"class (\w+)\(Language\)", _language_file(language).read_text(encoding="utf-8"))
     return regex.sub(r"(?<=[a-z])(?=[A-Z])", " ", named[1]) if named else language
 
@@ -155,10 +149,10 @@ def _language_file(language: str) -> Path:
 
 
 def require(language: str) -> None:
-    """Raise ``InputError`` unless spaCy knows the language."""
+    """Raise ``InputError`` unless the language is known."""
     if not is_known(language):
-        msg = f"spaCy does not know the language {language!r}"
-        raise InputError(msg, "use an ISO code such as en, de or fr")
+        msg = f"abcdlink does not know the language {language!r}"
+        raise InputError(msg, "use an ISO code such as en or el; for a language without one here, that of the nearest")
 
 
 def writing_instruction(language: str) -> str:
@@ -169,6 +163,11 @@ def writing_instruction(language: str) -> str:
 def ends_like_a_sentence(text: str) -> bool:
     """Tell whether text ends with a mark that ends sentences; Thai and Lao have no such mark."""
     return END.search(text) is not None or script_of(text) in {"Thai", "Lao"}
+
+
+def begins_small(text: str) -> bool:
+    """Tell whether text begins with a small letter, as what goes on in the middle of a sentence does."""
+    return regex.match(LOWER, text) is not None
 
 
 def words(text: str) -> list[str]:
@@ -220,13 +219,13 @@ def stemmer(language: str = ENGLISH) -> Tokenizer:
 @cache
 def scripts(language: str) -> frozenset[str]:
     """Return the scripts that a language is written in."""
-    if language in {"ur", "fa", "ug", "ar"}:
+    if language in {"ur", "fa", "ug", "ps", "ckb", "ar"}:
         return frozenset({"Arabic"})
     if language in {"mr", "ne", "sa", "hi"}:
         return frozenset({"Devanagari"})
-    if language in {"uk", "bg", "mk", "ky", "tt", "ru"}:
+    if language in {"uk", "bg", "be", "kk", "mk", "mn", "ky", "tg", "tt", "ru"}:
         return frozenset({"Cyrillic"})
-    if language == "sr":
+    if language in {"sr", "uz"}:
         return frozenset({"Cyrillic", "Latin"})
     return frozenset(script for script, usual in USUAL.items() if usual == language) or frozenset({"Latin"})
 
@@ -263,7 +262,7 @@ class _WithoutTorch(MetaPathFinder):
 
 @cache
 def _split(language: str) -> Tokenizer:
-    if language in NO_DATA or not is_known(language):
+    if language in NO_DATA or not _in_spacy(language):
         return _pieces
     split = spacy().blank(language).tokenizer
     return lambda text: [token.text for token in split(text)]
@@ -281,7 +280,7 @@ def _pieces(text: str) -> list[str]:
 
 @cache
 def _stop_words(language: str) -> frozenset[str]:
-    if not is_known(language):
+    if not _in_spacy(language):
         return frozenset()
     spacy()
     try:

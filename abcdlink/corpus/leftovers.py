@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from abcdlink.languages import END
+from abcdlink.languages import END, begins_small
 
 PAGE, CODE, QUOTED, SIGNATURE, HEADER = "page number or running head", "code", "quoted mail", "signature", "mail header"
 TRACE, CUE, STAMP, RULE = "stack trace or log", "cue of a subtitle", "time stamp", "rule"
@@ -184,7 +184,7 @@ class _Lines:
         if CUE in between:
             return 1
         if PAGE in between:  # a sentence that goes on after the end of a page
-            goes_on = self.texts[after].lstrip()[:1].islower() and not END.search(self.texts[before].rstrip())
+            goes_on = begins_small(self.texts[after].lstrip()) and not END.search(self.texts[before].rstrip())
             return 1 if goes_on else 2
         return 2 if between else 1
 

@@ -13,7 +13,7 @@ from itertools import islice, pairwise
 from abcdlink.corpus.leftovers import LinePattern, without_leftovers
 from abcdlink.corpus.records import NOTED, Document, Note, RemovedLine, Tally
 from abcdlink.corpus.segmentation import UNSPACED, Segmenter
-from abcdlink.languages import END
+from abcdlink.languages import END, begins_small
 
 ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 """An HTML entity with its semicolon; without one, ``?a=1&copy=2`` would turn into a copyright sign."""
@@ -216,7 +216,7 @@ def _paragraphs(text: str) -> Iterator[list[str]]:
         depth = len(raw) - len(raw.lstrip())
         bullet = BULLET.match(line) is not None
         row = ROW.fullmatch(line) or (paragraph and ROW.fullmatch(paragraph[-1]))
-        divided = bool(paragraph) and paragraph[-1].endswith("-") and line[:1].islower()
+        divided = bool(paragraph) and paragraph[-1].endswith("-") and begins_small(line)
         if paragraph and (not line or bullet or row or (depth > indent and not in_item and not divided)):
             yield paragraph
             paragraph = []
@@ -239,7 +239,7 @@ def _is_wrapped(paragraphs: list[list[str]]) -> bool:
         for line, following in pairwise(paragraph):
             if END.search(line):
                 ended += 1
-            elif following[0].islower():
+            elif begins_small(following):
                 # Nobody breaks what fits on a line: such lines are a list.
                 broken += len(line) + len(following) > RAGGED * usual
             elif following[0].isalpha() and not following[0].isupper():
@@ -253,7 +253,7 @@ def _joined(paragraph: list[str], words: _Words, *, always: bool) -> Iterator[st
     width = max(map(len, paragraph))
     text = last = paragraph[0]
     for line in paragraph[1:]:
-        if always or line[0].islower() or _is_full(last, line, width):
+        if always or begins_small(line) or _is_full(last, line, width):
             text = _glued(text, line, words)
         else:
             yield text
@@ -271,7 +271,7 @@ def _is_full(line: str, following: str, width: int) -> bool:
 def _glued(text: str, line: str, words: _Words) -> str:
     if text.endswith("\u00ad"):  # a soft hyphen is there for the wrapping alone
         return text[:-1] + line
-    divided = text.endswith("-") and not text.endswith(" -") and line[0].islower() and not SUSPENDED.match(line)
+    divided = text.endswith("-") and not text.endswith(" -") and begins_small(line) and not SUSPENDED.match(line)
     if divided and words.is_one(text, line):
         return text[:-1] + line
     unspaced = UNSPACED.match(text[-1]) and UNSPACED.match(line)

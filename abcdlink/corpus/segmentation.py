@@ -10,9 +10,11 @@ from importlib.util import find_spec
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
+import regex
+
 from abcdlink.corpus.records import Document, Sentence
 from abcdlink.errors import InputError
-from abcdlink.languages import require, spacy
+from abcdlink.languages import LOWER, require, spacy
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -34,6 +36,16 @@ NEVER_LAST = re.compile(
     r"|bzw|bspw|ca|Dhr|Hr|Fr|sig|z\. ?B|d\. ?h|APPROX|CAPT|DET|DR|INSP|LT|MRS?|MS|PROF|SGT)\.$"
 )
 """Abbreviations that stand before more of the same sentence, whatever follows."""
+NEVER_LAST_ELSEWHERE = regex.compile(
+    r"(?:^|[\s(\[\"'“„«])(?:[\p{Arabic}--\p{N}]|डॉ|डा|प्रो|श्री|सुश्री|कु|पं|स्व|ले|रु|रू|मो|सं|कि|(?:कि\.)?मी|नं|ডা|ডঃ|ড|মো|திரு|திருமதி"
+    r"|κ|κκ|κα|κας|δρ|Δρ|Καθ|καθ|αρ|Αρ|βλ|Βλ|σελ|τηλ|Τηλ|[Αα]γ|Υπ|[Λλ]εωφ"  # noqa: RUF001 - Greek
+    r"|акад|арх|бул|буд|вул|ген|гр|доц|[іи]м|[іи]нж|кв|корп|лейт|напр|оз|пл|полк|пор|проф|просп|рис"  # noqa: RUF001 - Cyrillic
+    r"|св|см|стор|табл|тел|тов|ул)\.$",
+    regex.VERSION1,
+)
+"""Titles, units and other abbreviations in Greek, Cyrillic, Indic and Arabic script (there, any single letter)."""
+INITIAL = regex.compile(r"(?:^|[\s(\[\"'“„«])(?![A-Z])(?:\p{Cyrillic}\.)?\p{Lu}\.$")
+"""A capital letter with a full stop: the initial of a name. ``sentencex`` knows those of Latin script."""
 TITLE = re.compile(
     r"(?:^|[\s(\[\"'“„«])(?!(?:Ltd|Rd|St|Str|Blvd|Hwy|Pkwy|Jr|Ph|Nr)\.)[B-DF-HJ-NP-TV-XZ][b-df-hj-np-tv-xz]{1,5}\.$"
 )
@@ -100,6 +112,7 @@ WORDS_IN = {
     ),
     "fr": re.compile(rf"(?:\betc|[€\d][ \u00a0]?(?:H\. ?T|T\. ?T\. ?C))\.\s+(?=[{OPENING}]*[A-ZÀ-Þ])"),
     "es": re.compile(rf"\betc\.\s+(?=[{OPENING}¿¡]*[A-ZÀ-Þ])"),
+    "uk": re.compile(r"\b(?:грн|коп)\.\s+(?=[«„]?[А-ЯҐЄІЇ])"),  # noqa: RUF001 - Cyrillic
     "de": re.compile(
         r"\b(?:usw|etc)\.\s+(?=[„»]?(?:Am|Auch|Bei|D(?:as|er|ie|ies\w*|ort)|Eine?|Er|Es|Ich|I[mn]|Man|Sie|Wir)\b)"
     ),
@@ -109,8 +122,12 @@ MEASURED = re.compile(rf"\d[ \u00a0]?(?:mins?|hrs?|secs?|kg|km|cm|mm)\.\s+(?=[{O
 """An abbreviated length of time or measure at the end of a sentence."""
 ANNOTATED = re.compile(rf"[^\W\d_]{{2}}[.!?][{CLOSING}]?{NOTES}\s+(?=[{OPENING}]*[A-ZÀ-Þ])")
 """The end of a sentence with marks of notes."""
+MARK_ALONE = re.compile("[。！？](?=[0-9０-９])|[\u037e។៕།]\\s+(?=\\S)")  # noqa: RUF001 - marks as they are typeset
+"""Ends that ``sentencex`` misses: a mark without a space before a digit; marks of Greek, Khmer and Tibetan."""
+GERSHAYIM = re.compile('(?<=[\u05d0-\u05ea])"(?=[\u05d0-\u05ea])')
+"""A quotation mark within a Hebrew word, which makes it an abbreviation and opens no quotation."""
 MARKED = re.compile(r"\(\d{1,2}\)")
-GOES_ON = re.compile(rf"[{OPENING}]*[a-zß-öø-ÿ\u0430-\u044f\u03b1-\u03c9](?![A-Z])")
+GOES_ON = regex.compile(rf"[{OPENING}]*{LOWER}(?!\p{{Lu}})")
 """A lower-case letter; names such as ``iPhone`` begin with one too and have a capital next to it."""
 DOUBLED = re.compile(r"(?:^|\W)([A-Z])\1\.$")
 """Half of a Spanish abbreviation in the plural, such as ``EE. UU.``"""
@@ -154,7 +171,7 @@ class Segmenter:
 
     def __init__(self, name: str, split: Split, max_length: int = 0, language: str = "") -> None:
         self.name, self._goes_on = name, GOES_ON_IN.get(language)
-        self._ends = (ANSWERED, MEASURED, ANNOTATED, WORDS_IN.get(language))
+        self._ends = (ANSWERED, MEASURED, ANNOTATED, MARK_ALONE, WORDS_IN.get(language))
         self.documents_cut = 0
         """How many texts it has made documents of."""
         self._split, self._max_length = split, max_length
@@ -177,9 +194,10 @@ class Segmenter:
         if mark:
             yield mark[0]
             line = line[mark.end() :]
-        cuts = [0, *accumulate(map(len, self._split(line)))]
-        found = (match for pattern in self._ends if pattern for match in pattern.finditer(line))
-        missed = {one.end() for one in found if not _is_quoted(line[cuts[bisect(cuts, one.start()) - 1] : one.start()])}
+        seen = GERSHAYIM.sub("\u05f4", line)
+        cuts = [0, *accumulate(map(len, self._split(seen)))]
+        found = (match for pattern in self._ends if pattern for match in pattern.finditer(seen))
+        missed = {one.end() for one in found if not _is_quoted(seen[cuts[bisect(cuts, one.start()) - 1] : one.start()])}
         yield from (line[start:end] for start, end in pairwise(sorted({*cuts, *missed})))
 
     def document(self, document_id: str, text: str) -> Document:
@@ -194,7 +212,7 @@ def get_segmenter(language: str = "en") -> Segmenter:
     """Return the best segmenter that is installed for a language, given as an ISO code.
 
     Raises:
-        InputError: when spaCy does not know the language.
+        InputError: when the language is not known.
     """
     import sentencex
 
@@ -216,7 +234,7 @@ def _is_quoted(before: str) -> bool:
     """Tell whether a quotation is open at the end of a text: quotations that open a sentence stay whole."""
     if "„" in before:
         return before.rfind("„") > before.rfind("“")
-    opened = before.rfind("“") > before.rfind("”") or before.rfind("«") > before.rfind("»")
+    opened = any(before.rfind(one) > before.rfind(other) for one, other in ("“”", "«»", "「」", "『』"))
     return opened or before.count('"') % 2 == 1
 
 
@@ -246,8 +264,10 @@ def _is_boundary(text: str, following: str, goes_on: re.Pattern[str] | None) -> 
         and not MAY_TOUCH.match(after)
     )
     dashed = DASH.match(after) and (DATELINE.match(before) or QUOTED.search(before))
-    titled = (TITLE.search(before) or (goes_on and goes_on.search(before))) and re.match(r"[A-ZÀ-Þ]", after)
-    abbreviated = titled or NEVER_LAST.search(before) or (BEFORE_NUMBERS.search(before) and re.match(r"\W?\d", after))
+    named = TITLE.search(before) or INITIAL.search(before) or (goes_on and goes_on.search(before))
+    titled = named and regex.match(r"\p{Lu}", after)
+    shortened = NEVER_LAST.search(before) or NEVER_LAST_ELSEWHERE.search(before)
+    abbreviated = titled or shortened or (BEFORE_NUMBERS.search(before) and re.match(r"\W?\d", after))
     # (1) one. (2) two. (3) three.
     listed = LIST_MARK.match(before) or LABELLED.match(before) or (MARKED.match(after) and MARKED.search(before))
     spoken = SPEAKER.match(after) and QUOTED.search(before)

@@ -17,7 +17,7 @@ from abcdlink.corpus.shelf import Shelf
 from abcdlink.domain import Domain, SentenceFilter
 from abcdlink.folders import open_folder
 from abcdlink.judgments import SECONDS_A_CANDIDATE
-from abcdlink.languages import language_name, word_count
+from abcdlink.languages import begins_small, language_name, word_count
 from abcdlink.templates import html_environment
 
 if TYPE_CHECKING:
@@ -44,14 +44,17 @@ LONGEST = 80
 """Words of a sentence above which a boundary may be missing."""
 
 OPEN, CLOSED = "([{", ")]}"
+CONSONANT = "[b-df-hj-np-tv-xzçčďđķļłńňñřśşšťźżžβγδζθκλμνξπρσςτφχψбвгґджзйклмнпрстфхцчшщ]"  # noqa: RUF001
 ABBREVIATION = re.compile(
-    r"(?:^|[\s(])(?:(?![ap]\.m\.)(?:[^\W\d_]\.){1,4}|[^\W\d_aeiouyAEIOUY]{2,4}\.|[\d.,]+\s?(?:[b-df-hj-np-tv-xz]{2,4}|mins?|secs?|mi|oz)\.)$"
+    rf"(?:^|[\s(])(?:(?![ap]\.m\.)(?:[^\W\d_]\.){{1,4}}|(?i:{CONSONANT}{{2,4}})\.|[\d.,]+\s?(?:{CONSONANT}{{2,4}}|mins?|secs?|mi|oz)\.)$"
 )
 """Before a full stop: an initial, initials (not a.m.), a short word without a vowel, a number with a short unit."""
 
 ITEM = re.compile(r"^\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})[.)]\s+(?=\S)|(?<!\S)[:;]-?[()](?!\S)")
 """The mark of a list item, or a smiley made of characters, whose bracket needs no other."""
-NO_SPACE = re.compile(r"[^\W\d_]{2}[.!?][^\W\d_a-z][a-z]|[。！？][^\s」』”）》。！？]")  # noqa: RUF001 - Chinese marks
+NO_SPACE = re.compile(r"[^\W\d_]{2}[.!?][^\W\d_a-z][a-z]|[。！？][^\s」』”’）》。！？]")  # noqa: RUF001 - Chinese marks
+QUOTATION = re.compile("「[^」]*」|『[^』]*』|“[^”]*”")
+"""What somebody says stays whole, with all its sentences."""
 LETTER = re.compile(r"[^\W\d_]")
 
 
@@ -223,7 +226,7 @@ def doubt_about(text: str, following: str = "", before: str = "") -> str:
     if not LETTER.search(bare):
         return "has no letters"
     if (
-        (first.islower() and not ITEM.match(bare) and not before.rstrip().endswith(","))
+        (begins_small(item) and not ITEM.match(bare) and not before.rstrip().endswith(","))
         or first in ",;:)]}"
         or (first in ".!?" and not item.startswith("..."))
     ):
@@ -232,7 +235,7 @@ def doubt_about(text: str, following: str = "", before: str = "") -> str:
         return "has an unmatched bracket"
     if following and ABBREVIATION.search(bare):
         return "ends with what may be an abbreviation"
-    if NO_SPACE.search(bare):
+    if NO_SPACE.search(QUOTATION.sub("", bare)):
         return "may contain two sentences"
     return f"has more than {LONGEST} words" if word_count(bare) > LONGEST else ""
 

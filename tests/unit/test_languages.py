@@ -50,6 +50,26 @@ def test_a_text_too_short_to_tell_counts_as_english(text):
     assert guess_language([text]) == "en"
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("Norwegian Bokmål", "Brannen brøt ut tirsdag morgen i et lager i Oslo, og ingen ble skadet, sier politiet. "),
+        ("Swahili", "Moto ulizuka Jumanne asubuhi katika ghala la karatasi mjini Mombasa. Hakuna aliyejeruhiwa. "),
+        ("Belarusian", "Ён пайшоў дадому. Яна прыйшла сёння ў Мінск."),
+        ("Kazakh", "Бұл қазақ тілі. Біз бүгін Астанаға келдік."),
+        ("Georgian", "ის წავიდა. ის მოვიდა დღეს თბილისში."),
+        ("Khmer", "គាត់ទៅ។ គាត់មក។"),
+        ("Tibetan", "ཁོང་ཕྱིན། ཁོང་བྱོན།"),
+    ],
+)
+def test_languages_without_data_of_spacy_are_known_too(name, text):
+    language = guess_language([text * 3])
+    assert name.startswith(language_name(language))
+    assert tokenizer(language)(text)
+    assert stemmer(language)(text)
+    assert ends_like_a_sentence(text.strip())
+
+
 def test_a_language_in_latin_script_needs_more_text_and_is_named():
     assert guess_language(GERMAN.split(". ")) == "de"
     assert [language_name(code) for code in ("de", "zh", "grc")] == ["German", "Chinese", "Ancient Greek"]
