@@ -10,11 +10,11 @@ import httpx
 import pytest
 
 from abcdlink.corpus.io import write_corpus_to
-from abcdlink.domain import SourceFilter, find_domain
+from abcdlink.domain import find_domain
 from abcdlink.evaluation.shortlist import Shortlist
-from abcdlink.exhaustive import Over, Recall, SampledSource, View, sample_sources
+from abcdlink.exhaustive import Over, Recall, SampledSource, View
 from abcdlink.judgments import Judgment, Label
-from abcdlink.layout import EXHAUSTIVE_JUDGMENTS, JUDGMENTS, NATURAL, RECALL, SHORTLIST
+from abcdlink.layout import ANOMALIES, EXHAUSTIVE_JUDGMENTS, EXHAUSTIVE_SLUG, JUDGMENTS, NATURAL, RECALL, SHORTLIST
 from abcdlink.linking.records import Approach, ApproachKind
 from abcdlink.stages.exhaustive import read_sample
 from abcdlink.stages.rank import rank
@@ -22,14 +22,8 @@ from abcdlink.store import Store
 from abcdlink.whatnow import what_now
 from labelstudio_config.client import Client, connect
 from labelstudio_config.pages import title_of
-from labelstudio_config.pages.exhaustive import (
-    exhaustive_project,
-    exhaustive_tasks,
-)
-from labelstudio_config.projects import push_tasks
 from labelstudio_config.run import require_project
 from tests.helpers.annotation import SECRETS, annotator, make_run, tick
-from tests.helpers.pulls import progress_of, pull_exhaustive
 from tests.helpers.stack import Stack
 
 TICKS = {"sid-dugong-0": ["sid-dugong-0", "sid-dugong-3"], "sid-dugong-1": ["sid-dugong-1"]}
@@ -47,33 +41,6 @@ def two_people_judge(client: Client, project: int, sources: Sequence[SampledSour
     ids = {task["data"]["task_key"]: task["id"] for task in client.tasks(project)}
     with annotator(client) as ada, annotator(client, "bo") as bo, ThreadPoolExecutor(2) as people:
         list(people.map(lambda session: work_through(session, ids, sources), (ada, bo)))
-
-
-def test_pushed_twice_judged_by_two_and_pulled(client: Client) -> None:
-    run = make_run(tasks=8)
-    sources = sample_sources(run.corpus, SourceFilter(min_words=3), run.key, 3, share=1).sources
-    project = exhaustive_project(run.key, run.domain, run.domain.guidelines, 2)
-    tasks = exhaustive_tasks(sources, run.corpus, run.domain)
-    first, again = (push_tasks(client, project, tasks) for _ in range(2))
-    assert (first.created, again.created, again.already) == (len(sources), 0, len(sources))
-
-    with annotator(client) as session:
-        seen = session.get(f"/api/tasks?project={first.project_id}&fields=all").text
-        seen += session.get(f"/api/projects/{first.project_id}").text
-    assert "The old bridge fell at noon." in seen
-    assert not [secret for secret in SECRETS if secret in seen]
-
-    keys = [source.key for source in sources]
-    assert progress_of(client, title_of(run.key, "exhaustive"), keys, 2).done == 0
-    two_people_judge(client, first.project_id, sources)
-    assert progress_of(client, title_of(run.key, "exhaustive"), keys, 2).complete
-    pulled = pull_exhaustive(client, run.key, sources, run.corpus)
-    assert len(pulled.judgments) == 2 * 4 * len(sources)
-    for source in sources:
-        for who in ("annotator-1", "annotator-2"):
-            mine = [j for j in pulled.judgments if (j.pair, j.source, j.annotator) == (*source.at, who)]
-            assert [j.target for j in mine if j.label is Label.LINK] == TICKS.get(source.source, [])
-    assert pulled.anomalies == []
 
 
 def begin(stack: Stack, key: str, judging: dict[str, Any]) -> tuple[Store, str, Client, list[SampledSource]]:
@@ -95,11 +62,22 @@ def test_the_flow_waits_for_people_and_ends_with_true_recall(stack: Stack) -> No
     store, started, client, sources = begin(stack, key, {"share": 1})
     stack.look()
     assert prefect.state(started) == "Suspended"
-    two_people_judge(client, require_project(client, title_of(key, "exhaustive")), sources)
+    project = require_project(client, title_of(key, "exhaustive"))
+    with annotator(client) as session:
+        seen = session.get(f"/api/tasks?project={project}&fields=all").text
+        seen += session.get(f"/api/projects/{project}").text
+    assert "The old bridge fell at noon." in seen
+    assert not [secret for secret in SECRETS if secret in seen]
+    two_people_judge(client, project, sources)
     stack.bring_to_its_end(started)
 
     judgments = store.read_records(EXHAUSTIVE_JUDGMENTS, Judgment)
     assert len(judgments) == 2 * 4 * len(sources)
+    for source in sources:
+        for who in ("annotator-1", "annotator-2"):
+            mine = [j for j in judgments if (j.pair, j.source, j.annotator) == (*source.at, who)]
+            assert [j.target for j in mine if j.label is Label.LINK] == TICKS.get(source.source, [])
+    assert store.read_json(f"{EXHAUSTIVE_SLUG}/{ANOMALIES}") == []
     assert not store.exists(JUDGMENTS)
     recall = Recall.model_validate_json(store.read_text(RECALL))
     linked = [source for source in sources if source.source in TICKS]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import secrets
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -15,8 +14,8 @@ from abcdlink.corpus.io import read_corpus, write_corpus_to
 from abcdlink.corpus.records import PairKind
 from abcdlink.domain import find_domain
 from abcdlink.layout import GOLD_SLUG, NATURAL, QUALIFY_SLUG, SYNTHETIC
-from abcdlink.qualify import applicants_of, proposal, qualified_accounts, score_applicants
-from abcdlink.qualify.gold import GOLD, GoldSet, expert_corpus, expert_sample, gold_pairs, gold_set, gold_set_of
+from abcdlink.qualify import applicants_of, proposal, qualified_accounts
+from abcdlink.qualify.gold import GOLD, GoldSet, expert_corpus, expert_sample, gold_set_of
 from abcdlink.rate import ratings_of, sample_of, summarise
 from abcdlink.stages.intake import describe_run
 from abcdlink.store import Store
@@ -27,14 +26,9 @@ from labelstudio_config.pages import title_of
 from labelstudio_config.pages.exhaustive import documents_of
 from labelstudio_config.pages.qualify import (
     gold_project,
-    qualification_project,
-    qualification_tasks,
 )
-from labelstudio_config.projects import push_tasks
 from labelstudio_config.run import require_project
 from tests.helpers.annotation import annotator, choose, submit, tick
-from tests.helpers.label_studio_server import LabelStudioServer
-from tests.helpers.pulls import progress_of, pull_qualification
 from tests.helpers.stack import Stack
 from tests.helpers.waiting import until
 
@@ -71,38 +65,6 @@ def like_gold(gold: GoldSet, wrong: int = 0) -> Judge:
     return judge
 
 
-def test_applicants_judge_at_the_same_time_and_see_no_gold(label_studio: LabelStudioServer) -> None:
-    client, domain, key = (
-        connect(label_studio.url, label_studio.token),
-        find_domain("news"),
-        f"r-{secrets.token_hex(4)}",
-    )
-    corpus = read_corpus(domain.sample_folder)
-    gold = gold_set(corpus, gold_pairs(corpus, domain.settings.sources), domain, key, 13)
-    title, size = title_of(key, "qualification"), len(gold.pools)
-    push_tasks(client, qualification_project(key, domain), qualification_tasks(key, gold, domain))
-    people = {"sure": (like_gold(gold), size), "rash": (like_gold(gold, 3), size), "late": (like_gold(gold), size - 1)}
-    work(client, title, people)
-    keys = [pool.key for pool in gold.pools]
-    assert progress_of(client, title, keys, 2).complete
-    assert progress_of(client, title, keys, 3).done == size - 1
-
-    pulled = pull_qualification(client, key, gold.pools)
-    assert pulled.anomalies == []
-    names = {one.account.split("-")[0]: one.annotator for one in pulled.annotators}
-    scores = {one.annotator: one for one in score_applicants(gold.pools, pulled.judgments, pulled.annotators)}
-    assert scores[names["sure"]].kappa == 1
-    assert 0 < scores[names["rash"]].kappa < 1
-    assert (scores[names["late"]].done, scores[names["late"]].kappa) == (size - 1, 1)
-    assert [one.annotator for one in proposal(list(scores.values()), 3, 0.0)] == [names["sure"], names["rash"]]
-
-    # Everyone who can log in can read all of this.
-    there = json.dumps([task["data"] for task in client.tasks(require_project(client, title))])
-    sentences = {sentence.id for document in gold.corpus.documents.values() for sentence in document.sentences}
-    names = {gold.corpus.pairs[0].id, *gold.corpus.documents, *sentences, GOLD, "random", "method", "links"}
-    assert not [name for name in names if f'"{name}"' in there]
-
-
 def fill_in(stack: Stack, flow_run: str, names: list[str]) -> None:
     """Resume with the filled-in form; a run that was just suspended has no form for a moment."""
     address, body = f"/flow_runs/{flow_run}/resume", {"run_input": {"qualified": names}}
@@ -117,9 +79,20 @@ def test_a_new_run_qualifies_applicants_and_the_coordinator_decides_by_form(stac
     gold = gold_set_of(stack.run(key))
     size = len(gold.pools)
     people = {"sure": (like_gold(gold), size), "rash": (like_gold(gold, 3), size)}
+    work(client, title_of(key, "qualification"), {"late": (like_gold(gold), size - 1)})
     work(client, title_of(key, "qualification"), people)
+    # Everyone who can log in can read all of this.
+    title = title_of(key, "qualification")
+    there = json.dumps([task["data"] for task in client.tasks(require_project(client, title))])
+    sentences = {sentence.id for document in gold.corpus.documents.values() for sentence in document.sentences}
+    told = {gold.corpus.pairs[0].id, *gold.corpus.documents, *sentences, GOLD, "random", "method", "links"}
+    assert not [name for name in told if f'"{name}"' in there]
     stack.look()
     stack.wait_until_waiting(flow_run, key, WaitsFor.COORDINATOR, flow="qualify")
+    found = {one.annotator: one for one in applicants_of(stack.run(key))}
+    names = {one.account.split("-")[0]: one.annotator for one in people_of(stack.run(key))}
+    assert (found[names["sure"]].kappa, found[names["late"]].done) == (1, size - 1)
+    assert 0 < found[names["rash"]].kappa < 1
     best = proposal(applicants_of(stack.run(key)), 1, 0.5)[0]
     (table,) = [one for one in prefect.artifacts(flow_run) if one["key"] == f"{key}-applicants"]
     rows = json.loads(table["data"])

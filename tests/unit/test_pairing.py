@@ -104,20 +104,6 @@ def test_every_pair_satisfies_the_rule(drawn, floor, ceiling, most, days):
     assert all(sum(one.target == name for one in pairs) <= most for name in documents.documents)
 
 
-@pytest.mark.parametrize(
-    ("rule", "problem"),
-    [
-        ({}, "nothing says which documents make a pair"),
-        ({"floor": 0.5, "ceiling": 0.4}, "above the highest"),
-        ({"days": 3}, "are needed together"),
-        ({"by": ["paper"], "date": "day"}, "are needed together"),
-    ],
-)
-def test_an_impossible_rule_is_refused(rule, problem):
-    with pytest.raises(InputError, match=problem):
-        PairingRule.model_validate(rule)
-
-
 def test_documents_that_cannot_be_paired_are_reported():
     with pytest.raises(InputError, match=r"no document has the field 'topic'.*use one of: day"):
         propose(of(make("a", BRIDGE, day="x")), PairingRule(by=("topic",)), "en")

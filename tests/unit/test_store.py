@@ -13,7 +13,7 @@ from abcdlink.corpus import Refusal
 from abcdlink.corpus.records import Record
 from abcdlink.errors import InputError
 from abcdlink.folders import LocalFolder, S3Folder, open_folder, write_atomically
-from abcdlink.store import Store, decode, open_run, parse_records
+from abcdlink.store import Store, decode, open_run
 from tests.helpers.command_line import call
 
 
@@ -69,26 +69,6 @@ def test_unreadable_and_unwritable_files_are_clear_errors(tmp_path):
         folder.write("a", b"")
     with pytest.raises(InputError, match=r"cannot read .*file/a"):
         folder.read("a")
-
-
-@pytest.mark.parametrize(
-    ("data", "problem"),
-    [
-        (b'{"where": "a", "reason": "b"}\n{"where": 1}\n', "here, line 2: where must be text"),
-        (b'\n{"where": "a", "reason": "b", "why": ""}', "here, line 2: there is no field why"),
-        (b'{"where": ', "here, line 1: it is not JSON"),
-        (b'\n{"where": "\xff"}', r"here is not UTF-8: byte 12 \(line 2\) is 0xff"),
-    ],
-)
-def test_a_broken_line_is_named(data, problem):
-    with pytest.raises(InputError, match=problem):
-        parse_records(data, Refusal, "here")
-
-
-def test_broken_json_is_named(store):
-    store.write_text("a.json", "{")
-    with pytest.raises(InputError, match=r"a\.json: it is not JSON"):
-        store.read_json("a.json")
 
 
 def test_a_single_record_is_read_missing_or_named_if_invalid(store):
@@ -169,16 +149,6 @@ def test_addresses_without_a_bucket_are_refused(monkeypatch):
     assert isinstance(open_folder("s3://bucket/runs/"), S3Folder)
     assert open_folder("s3://bucket/runs/").where("a") == "s3://bucket/runs/a"
     assert open_folder("s3://bucket").where("a") == "s3://bucket/a"
-
-
-@pytest.mark.parametrize("share", [0, 0.5, 0.99])
-def test_a_truncated_table_is_named(isolated_home, share):
-    store = open_run("r")
-    store.write_table("scores.parquet", pd.DataFrame({"a": range(1000)}))
-    whole = store.folder.read("scores.parquet")
-    store.folder.write("scores.parquet", whole[: int(share * len(whole))])
-    with pytest.raises(InputError, match=r"scores\.parquet is not a whole Parquet file"):
-        store.read_table("scores.parquet")
 
 
 @pytest.mark.parametrize("text", ["[]", "null", "3", '"a"'])

@@ -46,6 +46,7 @@ COMMANDS = [
     ("pair corpus --out made", "nothing says which documents", "a lowest similarity"),
     ("pair corpus --check --by topic", "already has 1 pairs", "--targets"),
     ("pair corpus --check --days 3", "field with the date", "give both"),
+    ("pair corpus --check --by topic --date day", "are needed together", "give both"),
     ("pair corpus --check --floor 0.9 --ceiling 0.1", "0.9 is above", "swap"),
     ("clean nowhere --out made", "documents.jsonl is missing", "abcdlink import"),
     ("clean corpus --out corpus", "corpus to be cleaned", "another folder"),

@@ -52,8 +52,10 @@ TOML = [
     (MODEL + "extra = 5\n", "extra must be text, not 5", "correct the file"),
     ("[llm.default]\nmodel = 'm'\nbase_url = 'http://x'\n", "'default' is not a valid profile name", "but not default"),
     ("[llm.'a b']\nmodel = 'm'\nbase_url = 'http://x'\n", "'a b' is not a valid profile name", "letters"),
+    ("[llm.'a@1+b']\nmodel = 'm'\nbase_url = 'http://x'\n", "'a@1+b' is not a valid profile name", "letters"),
     (MODEL + MODEL.replace("big", "BIG"), "only in case", "another name"),
     (MODEL + "[roles]\ngenerator = 'small'\n", "[roles] names 'small'", "[llm.small]"),
+    (MODEL + "[roles]\nlinkers = ['big', 'small']\n", "[roles] names 'small'", "[llm.small]"),
     (MODEL + "[roles]\nlinkers = []\n", "is empty", "once"),
     (MODEL + "[roles]\nlinkers = ['big', 'big']\n", "lists 'big' twice", "once"),
     (MODEL + "[roles]\nlinkers = 'big'\n", "linkers must be a list", "linkers ="),
@@ -95,6 +97,7 @@ SETTINGS = OWN["domain.toml"]
 DOMAINS: list[tuple[str, str | bytes | None, str, str]] = [
     ("domain.toml", "", "title is missing", "fix this setting"),
     ("domain.toml", "title = ", "not valid TOML", "line"),
+    ("domain.toml", "title = 'x'", "source_name is missing", "fix this setting"),
     ("domain.toml", SETTINGS.encode("utf-16"), "not UTF-8", "UTF-8"),
     ("domain.toml", "nothing = 1\n" + SETTINGS, "no field nothing", "fix this setting"),
     ("domain.toml", SETTINGS + "\n[cleaning2]\n", "no field cleaning2", "fix this setting"),

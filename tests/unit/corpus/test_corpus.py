@@ -43,13 +43,6 @@ def built(pair: Pair, *documents: Document) -> Corpus:
 A, B = document("a", "One.", "Two."), document("b", "Uno.", "Dos.", "Tres.")
 
 
-def test_documents_need_sentences_with_unique_ids():
-    with pytest.raises(InputError, match="'x' has no sentences"):
-        Document(id="x", sentences=())
-    with pytest.raises(InputError, match="two sentences with the id '7'"):
-        Document(id="x", sentences=(Sentence(id="7", text="a"), Sentence(id="8", text="b"), Sentence(id="7", text="c")))
-
-
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=30)
 names = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=20).filter(
     str.strip
@@ -100,29 +93,6 @@ def test_a_run_keeps_a_corpus_under_a_prefix(tmp_path):
         read_corpus_from(store, "synthetic")
 
 
-@pytest.mark.parametrize("absent", ["documents.jsonl", "pairs.jsonl"])
-def test_a_corpus_that_lacks_a_file_is_one_clear_error(tmp_path, absent):
-    write_corpus(corpus([], A), tmp_path)
-    (tmp_path / absent).unlink()
-    with pytest.raises(InputError, match=f"{absent} is missing"):
-        read_corpus(tmp_path)
-
-
-def test_a_broken_line_is_named(tmp_path):
-    write_corpus(corpus([], A, B), tmp_path)
-    with (tmp_path / "documents.jsonl").open("a", encoding="utf-8") as file:
-        file.write('{"id": "c", "sentences": [{"id": "0", "txt": "x"}]}\n')
-    with pytest.raises(InputError, match=r"documents\.jsonl, line 3: sentences\.0\.text is missing"):
-        read_corpus(tmp_path)
-
-
-def test_an_empty_document_in_a_corpus_file_is_named(tmp_path):
-    write_corpus(corpus([], A), tmp_path)
-    (tmp_path / "documents.jsonl").write_text('{"id": "void", "sentences": []}\n', encoding="utf-8")
-    with pytest.raises(InputError, match="line 1: document 'void' has no sentences"):
-        read_corpus(tmp_path)
-
-
 def test_links_to_missing_sentences_are_refused_and_the_others_kept(tmp_path):
     write_corpus(corpus([Pair(id="p", source="a", target="b", links={"0": ("1", "9"), "5": ("2",)})], A, B), tmp_path)
     back = read_corpus(tmp_path)
@@ -148,21 +118,6 @@ def test_a_pair_that_loses_all_its_links_does_not_pass_for_one_without_links():
     assert built(Pair(id="p", source="a", target="b", links={"0": ()}), A, B).pairs[0].links == {"0": ()}
 
 
-def test_a_link_named_twice_counts_once():
-    assert built(Pair(id="p", source="a", target="b", links={"0": ("1", "1", "0")}), A, B).source_count == 1
-    assert built(Pair(id="p", source="a", target="b", links={"0": ("1", "1", "0")}), A, B).pairs[0].links == {
-        "0": ("1", "0")
-    }
-
-
-def test_a_pair_without_its_document_is_refused():
-    result = built(Pair(id="p", source="a", target="gone"), A)
-    assert result.pairs == []
-    assert [(r.where, r.reason) for r in result.refused] == [
-        ("pairs, line 1", "pair 'p' names the document 'gone', which does not exist or was refused")
-    ]
-
-
 def test_a_duplicate_is_kept_once_and_a_conflicting_id_is_refused():
     builder = CorpusBuilder("c")
     for each in (A, A, B, document("c", "One."), document("c", "Other.")):
@@ -178,48 +133,8 @@ def test_a_duplicate_is_kept_once_and_a_conflicting_id_is_refused():
     assert [r.where for r in result.refused] == ["here", "there"]
 
 
-def test_a_pair_that_names_an_ambiguous_id_is_refused():
-    builder = CorpusBuilder("c")
-    for each in (A, document("a", "Other."), B):
-        builder.add_document("here", each)
-    builder.add_pair("there", Pair(id="p", source="a", target="b"))
-    result = builder.build()
-    assert (result.pairs, result.refused[-1].reason) == (
-        [],
-        "pair 'p' names the document 'a', which refers to two different texts",
-    )
-
-
-@pytest.mark.parametrize(("text", "reason"), [(" ", "no text"), ("\n", "no text"), ("T\0w\0o\0", "full of NUL")])
-def test_a_document_without_usable_text_is_refused_with_its_pair(text, reason):
-    builder = CorpusBuilder("c")
-    builder.add_document("here", document("x", text))
-    builder.add_whole_pair("there", A, document("b", text), Pair(id="p", source="a", target="b"))
-    result = builder.build()
-    assert (result.documents, result.pairs) == ({}, [])
-    assert all(reason in refusal.reason for refusal in result.refused)
-    assert [refusal.where for refusal in result.refused] == ["here", "there"]
-
-
 some_ids = st.sampled_from(["a", "b", "a@2", "a@2@2", "b@2"])
 some_documents = st.builds(document, some_ids, st.sampled_from(["One.", "Two.", "Three."]))
-whole_pairs = st.tuples(st.sampled_from("pqrst"), some_documents, some_documents)
-
-
-@given(st.lists(whole_pairs, max_size=12), st.lists(some_documents, max_size=3))
-def test_a_kept_pair_has_the_documents_that_came_with_it(given_pairs, given_documents):
-    """The invariant of the builder, for pairs that bring their documents, in any order and with any ids."""
-    builder = CorpusBuilder("c")
-    for each in given_documents:
-        builder.add_document("alone", each)
-    for name, source, target in given_pairs:
-        builder.add_whole_pair("whole", source, target, Pair(id=name, source=source.id, target=target.id))
-    result = builder.build()
-    first = {name: (source.texts, target.texts) for name, source, target in reversed(given_pairs)}
-    assert {p.id: (result.source_of(p).texts, result.target_of(p).texts) for p in result.pairs} == first
-    assert all(each.id == name for name, each in result.documents.items())
-    others = [p for p in given_pairs if (p[1].texts, p[2].texts) != first[p[0]]]
-    assert sum("second pair" in refusal.reason for refusal in result.refused) >= len(others)
 
 
 @given(st.lists(some_documents, max_size=6), st.lists(st.tuples(some_ids, some_ids), max_size=6))

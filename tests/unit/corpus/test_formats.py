@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -79,24 +78,6 @@ def test_abcd_link_refuses_invalid_entries_and_keeps_the_rest(tmp_path):
     ]
 
 
-@pytest.mark.parametrize(
-    ("content", "problem"),
-    [
-        (b'{"a": {"0": "caf\xe9"}}', r"docs\.json is not UTF-8: byte 16 \(line 1\) is 0xe9"),
-        (b'{"a": {"0": "x"', r"docs\.json is not JSON: .*line 1 column 16"),
-        (b"[1]", "contains a list"),
-        (b"", "is not JSON"),
-        (b'{"a": {"0": "x", "0": "y"}}', "the id '0' occurs twice"),
-        (b'{"a": {"0": "x"}, "a": {"0": "y"}}', "the id 'a' occurs twice"),
-        (b"[" * 100_000, "is not JSON"),
-    ],
-)
-def test_abcd_link_file_errors_are_one_clear_error(tmp_path, content, problem):
-    (tmp_path / "docs.json").write_bytes(content)
-    with pytest.raises(InputError, match=problem):
-        load("abcd-link", tmp_path)
-
-
 def test_abcd_link_accepts_a_byte_order_mark(tmp_path):
     (tmp_path / "docs.json").write_bytes(b"\xef\xbb\xbf" + json.dumps({"a": A}).encode())
     assert list(load("abcd-link", tmp_path).documents) == ["a"]
@@ -110,49 +91,6 @@ def test_an_input_with_nothing_but_refusals_is_an_error_with_the_reason(tmp_path
 # text
 
 
-def test_text_pairs_by_file_name(tmp_path):
-    files(tmp_path, {"x.source.txt": "One. Two.", "x.target.txt": "\ufeffThree.\nFour.", "alone.target.txt": "Five."})
-    corpus = load("text", tmp_path)
-    assert corpus.documents["x.target"].texts == ["Three.", "Four."]
-    assert [(p.id, p.source, p.target, p.links) for p in corpus.pairs] == [("x", "x.source", "x.target", None)]
-    assert reasons(corpus) == ["there is no alone.source.txt to pair it with"]
-
-
-def test_a_text_source_without_a_target_is_refused(tmp_path):
-    corpus = load("text", files(tmp_path, {"x.source.txt": "One."}))
-    assert corpus.pairs == []
-    assert reasons(corpus) == ["there is no x.target.txt to pair it with"]
-
-
-def test_text_pairs_by_table(tmp_path):
-    table = "\ufeffTarget , source,id\r\nsub/b.txt,a,first\r\na,sub/b,\r\n,a,\r\nzzz,a,\r\na\r\n"
-    files(tmp_path, {"a.txt": "One.", "sub/b.txt": "Two.", "pairs.csv": table})
-    corpus = load("text", tmp_path)
-    assert [(p.id, p.source, p.target) for p in corpus.pairs] == [("first", "a", "sub/b"), ("sub/b__a", "sub/b", "a")]
-    assert [(r.where.rpartition(", ")[2], r.reason) for r in corpus.refused] == [
-        ("line 4", "the source or the target is blank"),
-        ("line 6", "the source or the target is blank"),
-        ("line 5", "pair 'a__zzz' names the document 'zzz', which does not exist or was refused"),
-    ]
-
-
-def test_empty_and_undecodable_text_files_are_refused_and_the_rest_kept(tmp_path):
-    files(tmp_path, {"a.txt": "One.", "b.txt": " \n ", "c.txt": b"ok\nno\xff", "d.txt": "x".encode("utf-16-le")})
-    corpus = load("text", tmp_path)
-    assert list(corpus.documents) == ["a"]
-    assert [(Path(r.where).name, r.reason.removeprefix(str(tmp_path))) for r in corpus.refused] == [
-        ("b.txt", "document 'b' has no sentences"),
-        ("c.txt", "/c.txt is not UTF-8: byte 5 (line 2) is 0xff"),
-        ("d.txt", "/d.txt contains NUL bytes: it is UTF-16 without a byte order mark, or not a text file"),
-    ]
-
-
-@pytest.mark.parametrize("table", ["", "from,to\na,b\n"])
-def test_a_text_table_without_its_columns_is_an_error(tmp_path, table):
-    with pytest.raises(InputError, match=r"pairs\.csv has the columns"):
-        load("text", files(tmp_path, {"a.txt": "One.", "pairs.csv": table}))
-
-
 # jsonl
 
 
@@ -162,33 +100,6 @@ def test_a_folder_of_markdown_is_read_like_one_of_text_but_beside_text_it_is_not
     assert [(p.id, p.source, p.target) for p in corpus.pairs] == [("x", "x.source", "x.target")]
     assert corpus.documents["x.target"].texts == ["Three."]
     assert list(load("text", files(folder, {"a.txt": "One."}), targets=True).documents) == ["a"]
-
-
-def test_a_jsonl_folder_may_hold_texts_or_sentences(tmp_path):
-    lines(
-        tmp_path / "documents.jsonl",
-        {"id": "a", "text": "One. Two."},
-        {"id": 7, "sentences": ["Three.", "Four."]},
-        {"id": "c", "sentences": [{"id": 5, "text": "Five."}]},
-    )
-    lines(
-        tmp_path / "pairs.jsonl",
-        {"source": "a", "target": 7, "links": {"0": [1]}},
-        {"id": "p", "source": "c", "target": "a"},
-    )
-    corpus = load("jsonl", tmp_path)
-    assert [document.texts for document in corpus.documents.values()] == [
-        ["One.", "Two."],
-        ["Three.", "Four."],
-        ["Five."],
-    ]
-    assert [(p.id, p.links) for p in corpus.pairs] == [("a__7", {"0": ("1",)}), ("p", None)]
-    assert corpus.documents["c"].position == {"5": 0}
-
-
-def test_a_jsonl_folder_may_have_no_pairs(tmp_path):
-    lines(tmp_path / "documents.jsonl", {"id": "a", "text": "One."})
-    assert load("jsonl", tmp_path).pairs == []
 
 
 def test_jsonl_refuses_invalid_lines_and_keeps_the_rest(tmp_path):
@@ -215,33 +126,6 @@ def test_jsonl_refuses_invalid_lines_and_keeps_the_rest(tmp_path):
         "pairs.jsonl, line 1",
     ]
     assert reasons(corpus)[3] == "document 'b' needs either 'text' or 'sentences'"
-
-
-def test_jsonl_documents_that_share_an_id_stay_with_their_pairs(tmp_path):
-    path = lines(
-        tmp_path / "p.jsonl",
-        *(
-            {
-                "pair": pair,
-                "source": {"id": "a", "sentences": [source]},
-                "target": {"id": "b", "sentences": [target]},
-                "links": {"0": ["0"]},
-            }
-            for pair, source, target in (
-                ("p1", "The bridge reopened.", "Bridge open again."),
-                ("p2", "The mayor resigned.", "Mayor quits."),
-                ("p3", "The mayor resigned.", "Bridge open again."),
-            )
-        ),
-    )
-    corpus = load("jsonl", path)
-    assert [(p.id, corpus.source_of(p).texts[0], corpus.target_of(p).texts[0]) for p in corpus.pairs] == [
-        ("p1", "The bridge reopened.", "Bridge open again."),
-        ("p2", "The mayor resigned.", "Mayor quits."),
-        ("p3", "The mayor resigned.", "Bridge open again."),
-    ]
-    assert list(corpus.documents) == ["a", "b", "a@2", "b@2"]
-    assert (corpus.refused, [(note.count, note.examples) for note in corpus.notes]) == ([], [(2, ("a@2", "b@2"))])
 
 
 def test_a_single_jsonl_file_holds_whole_pairs(tmp_path):

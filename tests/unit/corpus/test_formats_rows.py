@@ -158,40 +158,9 @@ def test_csv_files_of_pandas_are_read(tmp_path_factory, contents):
     ]
 
 
-@pytest.mark.parametrize(
-    ("columns", "problem"),
-    [
-        ({}, "it is unclear which are texts"),
-        ({"text": "article"}, "no column 'article'"),
-        ({"words": "body"}, "no role 'words'"),
-        ({"source": "body"}, "it is unclear"),
-    ],
-)
-def test_missing_columns_are_named(tmp_path, columns, problem):
-    with pytest.raises(InputError, match=problem):
-        load("csv", written(tmp_path, "csv", ROWS), columns=columns)
-
-
-def test_a_file_that_is_not_a_table_is_reported(tmp_path):
-    (tmp_path / "x.csv").write_bytes("text\nCafé".encode("latin-1"))
-    with pytest.raises(InputError, match=r"not UTF-8: byte 8 \(line 2\) is 0xe9"):
-        load("csv", tmp_path / "x.csv")
-    (tmp_path / "x.parquet").write_bytes(b"text\nOne.")
-    with pytest.raises(InputError, match="cannot be read as Parquet"):
-        load("parquet", tmp_path)
-    with pytest.raises(InputError, match=r"contains no \.csv file"):
-        load("csv", written_folder(tmp_path))
-    with pytest.raises(InputError, match="downloads are disabled"):
-        load("hf", Path("organisation/name"))
+def test_a_folder_that_is_no_data_set_is_reported(tmp_path):
     with pytest.raises(InputError, match="cannot be loaded"):
-        load("hf", written_folder(tmp_path))
-    with pytest.raises(InputError, match="no columns to name"):
-        load("text", tmp_path, columns={"text": "x"})
-
-
-def written_folder(folder: Path) -> Path:
-    (folder / "empty").mkdir(exist_ok=True)
-    return folder / "empty"
+        load("hf", tmp_path)
 
 
 def test_splits_and_files_of_a_folder_are_read_together(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
+from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.errors import InputError
 from abcdlink.evaluation.results import count_outcomes
 from abcdlink.evaluation.scores import (
@@ -105,26 +105,6 @@ def test_all_sources_by_cutoff_take_the_top_ranked_rows(example):
     rankings = rank_corpus(corpus, Scripted(scores))
     for k, found in all_sources_by_cutoff(corpus, rankings, CUTOFFS).items():
         assert found == all_sources_chosen(corpus, rankings, (rankings["rank"] <= k).to_numpy())
-
-
-@given(scripted_corpora())
-def test_unique_ids_do_not_change_scores(example):
-    corpus, scores = example
-
-    def own(document_id, sentence_id):
-        return f"{document_id}/{sentence_id}"
-
-    documents = {
-        name: Document(id=name, sentences=[Sentence(id=own(name, s.id), text=s.text) for s in text.sentences])
-        for name, text in corpus.documents.items()
-    }
-    pairs = []
-    for pair in corpus.pairs:
-        links = {own(pair.source, s): [own(pair.target, t) for t in targets] for s, targets in pair.links.items()}
-        pairs.append(Pair(id=pair.id, source=pair.source, target=pair.target, links=links))
-    renamed = corpus.model_copy(update={"documents": documents, "pairs": pairs})
-    before, after = (score_ranking(c, rank_corpus(c, Scripted(scores)), CUTOFFS) for c in (corpus, renamed))
-    pd.testing.assert_frame_equal(before[MEASURES], after[MEASURES])
 
 
 @given(scripted_corpora(), st.randoms(use_true_random=False))

@@ -195,22 +195,6 @@ def test_our_own_layout_can_be_read(tmp_path: Path):
     assert list(read_judgment_file(path).judgments) == judgments
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "named"),
-    [
-        ("a.csv", b"document_id,source_id\n", "target_id"),
-        ("a.csv", b"", "document_id"),
-        ("a.csv", b"\xff\xfe", "byte 0"),
-        ("a.jsonl", b'{"batch": 1}\n', "line 1"),
-        ("a.jsonl", b"\x80", "byte 0"),
-    ],
-)
-def test_unusable_files_are_named(tmp_path: Path, name: str, content: bytes, named: str):
-    (tmp_path / name).write_bytes(content)
-    with pytest.raises(InputError, match=named):
-        list(read_judgment_file(tmp_path / name).judgments)
-
-
 def test_missing_files_and_folders_are_named(tmp_path: Path):
     with pytest.raises(InputError, match="no file"):
         list(read_judgment_file(tmp_path / "none.csv").judgments)

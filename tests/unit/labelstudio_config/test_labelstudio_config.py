@@ -19,7 +19,7 @@ from sklearn.metrics import cohen_kappa_score
 from abcdlink.corpus.io import read_corpus
 from abcdlink.corpus.records import Corpus, Document, Pair
 from abcdlink.domain import Domain, find_domain
-from abcdlink.errors import InputError, ServiceError
+from abcdlink.errors import InputError
 from abcdlink.folders import LocalFolder
 from abcdlink.judgments import Annotator, Candidate, Label, Pool
 from abcdlink.store import Store
@@ -221,17 +221,6 @@ def test_pseudonyms_are_stable() -> None:
         "ben@example.org": "annotator-1",
         "ada@example.org": "annotator-2",
     }
-
-
-def test_a_vanished_task_is_reported_and_not_done() -> None:
-    server = served(task(annotation(1, 7, LINKS), annotation(2, 8, LINKS)))
-    progress = progress_of(server, batch_title(RUN, 1), keys_of([pool(), pool(key="key-2")], 1), overlap=2)
-    assert (progress.tasks, progress.done, progress.complete, progress.vanished) == (2, 1, False, ("key-2",))
-
-
-def test_a_missing_project_is_an_error() -> None:
-    with pytest.raises(ServiceError, match="no project 'a-run · batch 2'"):
-        progress_of(served(), batch_title(RUN, 2), keys_of([pool(batch=2)], 2), overlap=2)
 
 
 def annotated(links: dict[str, tuple[str, ...]] | None) -> Corpus:

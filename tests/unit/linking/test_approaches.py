@@ -76,6 +76,10 @@ LLM = {"kind": "llm", "retriever": "bm25", "cutoff": 3, "prompt_mode": 4}
         ({**LLM, "samples": 3}, "has several samples"),
         ({**LLM, "scoring": "probability", "samples": 3}, "has several samples"),
         ({**LLM, "rule": "threshold"}, "has no scores"),
+        ({**LLM, "model": "a~b"}, "cannot tell where its first model is unsure"),
+        ({**LLM, "scoring": "probability", "model": "a~a"}, "needs two different models"),
+        ({**LLM, "scoring": "probability", "model": "a~b~c"}, "needs two different models"),
+        ({**LLM, "scoring": "probability", "model": "~b"}, "needs two different models"),
     ],
 )
 def test_incompatible_fields_are_refused(fields, problem):

@@ -68,38 +68,10 @@ def test_profiles_have_roles(write):
     assert (linkers(), names()) == (("a", "default"), ("default", "a", "b"))
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("[llm.a", "cannot be read"),
-        (f"[llm.a]\n{SERVER}[llm.a]\n{SERVER}", "cannot be read"),
-        (f"[llm.a]\n{SERVER}[llm.A]\n{SERVER}", "only in case"),
-        ("[lm.a]\n", "'lm', which is not a known section"),
-        ("llm = 3", "llm is not a table"),
-        ("[llm]\na = 3", "[llm.a] is not a table"),
-        (f"[llm.default]\n{SERVER}", "'default' is not a valid profile name"),
-        (f'[llm."a b"]\n{SERVER}', "'a b' is not a valid profile name"),
-        (f'[llm."a@1+b"]\n{SERVER}', "'a@1+b' is not a valid profile name"),
-        ('[llm.a]\nmodel = "m"', "[llm.a] has no base_url"),
-        ('[llm.a]\nbase_url = "http://x/v1"', "[llm.a] has no model"),
-        (f"[llm.a]\n{SERVER}temprature = 1", "no setting 'temprature'"),
-        (f"[llm.a]\n{SERVER}temperature = 3", "[llm.a] of"),
-        (f"[llm.a]\n{SERVER}budget = -1", "budget must be 0 or more"),
-        (f'[llm.a]\n{SERVER}api_key = "{KEY}"', "[llm.a] contains a key"),
-        (f'[llm.a]\n{SERVER}api_key_env = "X"\napi_key_block = "x"', "has both"),
-        (f'[llm.a]\n{SERVER}[roles]\nlinkers = ["a", "b"]', "'b': there is no such LLM profile"),
-        (f'[llm.a]\n{SERVER}[roles]\nlinkers = ["a", "a"]', "linkers lists 'a' twice"),
-        ("[roles]\nlinkers = []", "linkers is empty"),
-        ('[roles]\nlinker = ["default"]', "no field linker"),
-    ],
-)
-def test_an_unusable_file_is_refused_with_its_name_and_the_place(write, text, said):
-    file = write(text)
-    with pytest.raises(InputError) as wrong:
+def test_a_key_in_the_file_is_refused_and_not_shown(write):
+    write(f'[llm.a]\n{SERVER}api_key = "{KEY}"')
+    with pytest.raises(InputError, match=r"\[llm.a\] contains a key") as wrong:
         profiles()
-    assert said in wrong.value.problem
-    assert str(file) in wrong.value.problem
-    assert wrong.value.hint
     assert KEY not in str(wrong.value)
 
 

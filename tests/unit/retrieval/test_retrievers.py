@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import numpy as np
@@ -150,29 +149,6 @@ def test_stemmed_bm25_has_one_idf_over_all_distinct_sentences(contents):
             for one in map(NORMALISING, source.texts)
         ]
         np.testing.assert_allclose(retriever.score(source, target), expected, atol=1e-9)
-
-
-@given(documents, st.sampled_from(LEXICAL), st.randoms())
-def test_the_order_of_documents_and_sentences_changes_no_score(contents, name, random):
-    several = [document(f"d{n}", content) for n, content in enumerate(contents)]
-    order = [random.sample(range(len(content)), len(content)) for content in contents]
-    mixed = [document(f"d{n}", [contents[n][place] for place in order[n]]) for n in range(len(contents))]
-    one, other = get_retriever(name), get_retriever(name)
-    one.prepare(several)
-    other.prepare(random.sample(mixed, len(mixed)))
-    for a, b in itertools.product(range(len(several)), repeat=2):
-        expected = one.score(several[a], several[b])[np.ix_(order[a], order[b])]
-        np.testing.assert_allclose(other.score(mixed[a], mixed[b]), expected, atol=1e-9)
-
-
-@given(documents, st.sampled_from([name for name in LEXICAL if "stemmed" not in name]))
-def test_without_collection_statistics_other_documents_change_no_score(contents, name):
-    several = [document(f"d{n}", content) for n, content in enumerate(contents)]
-    all_there, two_there = get_retriever(name), get_retriever(name)
-    all_there.prepare(several)
-    two_there.prepare(several[:2])
-    for source, target in itertools.product(several[:2], repeat=2):
-        np.testing.assert_allclose(two_there.score(source, target), all_there.score(source, target), atol=1e-9)
 
 
 @given(documents, st.sampled_from(LEXICAL), st.integers(1, 30))

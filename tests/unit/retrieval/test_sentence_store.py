@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from abcdlink.errors import InputError
 from abcdlink.retrieval.sentence_store import CHUNK, Kept, SentenceStore
 
 
@@ -135,13 +134,3 @@ def test_a_file_of_an_earlier_layout_is_left_alone(tmp_path):
     before = old.read_bytes()
     store(tmp_path).fill(["a"], Maker(), "make")
     assert old.read_bytes() == before
-
-
-def test_a_file_with_a_wrong_or_missing_table_says_what_to_delete(tmp_path):
-    store(tmp_path).fill(["a"], Maker(), "make")
-    (file,) = tmp_path.iterdir()
-    file.write_bytes(b"this is no database, and long enough to be seen as none" * 50)
-    with pytest.raises(InputError, match="cannot be used") as caught:
-        store(tmp_path).fill(["a"], Maker(), "make")
-    assert str(file) in str(caught.value)
-    assert "delete the file" in caught.value.hint

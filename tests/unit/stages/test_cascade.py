@@ -161,20 +161,6 @@ def test_the_estimate_gives_an_upper_bound_for_the_larger_model(store, servers):
     assert "small" not in {name for name, one in left.models.items() if one.calls}
 
 
-@pytest.mark.parametrize(
-    ("changed", "said"),
-    [
-        ({"scoring": Scoring.ANSWER}, "cannot tell where its first model is unsure"),
-        ({"model": "a~a"}, "needs two different models"),
-        ({"model": "a~b~c"}, "needs two different models"),
-        ({"model": "~b"}, "needs two different models"),
-    ],
-)
-def test_invalid_cascades_are_refused(changed, said):
-    with pytest.raises(InputError, match=said):
-        Approach(**{**CASCADE.model_dump(), **changed})
-
-
 def test_an_unknown_profile_is_refused_before_anything_is_asked(store, servers):
     plan = PLAN.model_copy(update={"llm": LLM.model_copy(update={"models": ("small~nobody",)})})
     with pytest.raises(InputError, match="'nobody': there is no such LLM profile"):

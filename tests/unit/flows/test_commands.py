@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +11,12 @@ import pytest
 
 from abcdlink.domain import find_domain
 from abcdlink.errors import InputError, ServiceError
+from abcdlink.feedback import Acknowledgement
 from abcdlink.interannotator.measures import keep_agreement
 from abcdlink.judgments import Pool
-from abcdlink.layout import POOLS, feedback_slug
-from abcdlink.store import open_run
+from abcdlink.layout import POOLS, batch_slug, feedback_slug
+from abcdlink.stages.feedback import end_feedback
+from abcdlink.store import Store, open_run
 from abcdlink.waiting import WaitsFor, is_closed, wait_for
 from flows.commands import status
 from labelstudio_config.attendance import note_standing
@@ -22,7 +26,7 @@ from labelstudio_config.projects import look_now
 from labelstudio_config.run import read_pushed
 from tasks.projects import pull
 from tests.helpers.command_line import call, called
-from tests.helpers.example_run import make_pools, take_in
+from tests.helpers.example_run import example_run, make_pools, take_in
 from tests.helpers.fake_label_studio import ADA, BEN, PEOPLE, FakeLabelStudio, pushed_run, serve
 
 RUN = "harbour"
@@ -171,3 +175,79 @@ def test_every_kind_of_work_has_the_same_four_commands() -> None:
     for kind in ("annotate", "feedback", "adjudicate", "rate", "qualify", "exhaustive", "coding", "boundaries"):
         told = call(kind, "--help")
         assert all(f" {command} " in told for command in ("start", "status", "close", "show")), kind
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+    monkeypatch.setenv("ABCDLINK_RUNS", str(tmp_path))
+    example_run(tmp_path)
+    return open_run("harbour")
+
+
+def test_show_prints_memos_draft_and_outcome(run: Store) -> None:
+    text = call("feedback", "show", "harbour")
+    for part in ("# Feedback for annotator-1", "# Feedback for annotator-2", "> DRAFT", "12 borderline cases"):
+        assert part in text
+    numbers = re.findall(r"^### Case (\d+)$", text[text.index("# Borderline cases") :], re.MULTILINE)
+    assert numbers == [str(number) for number in range(1, 13)]
+    end_feedback(run, 1, [], [])
+    assert "12 disagreements, 0 were judged again" in call("feedback", "show", "harbour")
+    shown = called("feedback", "show", "harbour")
+    assert (shown["outcome"]["cases"], shown["accepted"]) == (12, None)
+
+
+def test_show_lists_annotators_questions_at_the_end_of_the_round(run: Store) -> None:
+    asked = (
+        ("annotator-1", True, "What about [b]numbers[/b]?"),
+        ("annotator-2", True, ""),
+        ("annotator-3", False, "Thanks"),
+    )
+    end_feedback(
+        run, 1, [], [Acknowledgement(batch=1, annotator=who, question=asks, comment=text) for who, asks, text in asked]
+    )
+    shown = call("feedback", "show", "harbour")
+    for line in (
+        "annotator-1 still has a question: What about [b]numbers[/b]?",
+        "annotator-2 still has a question: they did not write which",
+        "annotator-3 says: Thanks",
+    ):
+        assert line in shown
+
+
+@pytest.mark.parametrize(
+    ("kind", "slug", "problem"),
+    [
+        (WaitsFor.ANNOTATORS, batch_slug(1), "waits for the annotators of batch-1, not for feedback"),
+        (WaitsFor.NOTHING, batch_slug(2), "waits for nothing, not for feedback"),
+    ],
+)
+def test_starting_is_refused_when_there_is_nothing_to_accept(
+    run: Store, kind: WaitsFor, slug: str, problem: str
+) -> None:
+    wait_for(run, "00000000-0000-0000-0000-000000000000", "annotate", kind, slug)
+    with pytest.raises(InputError, match=problem):
+        call("feedback", "start", "harbour")
+
+
+def test_clarifications_are_taken_once_and_only_from_an_existing_file(run: Store) -> None:
+    for kind, problem in (
+        (WaitsFor.COORDINATOR, "there is no file nowhere.md"),
+        (WaitsFor.ANNOTATORS, "have already been accepted"),
+    ):
+        wait_for(run, "x", "annotate", kind, feedback_slug(1))
+        with pytest.raises(InputError, match=problem):
+            call("feedback", "start", "harbour", "--clarifications", "nowhere.md")
+
+
+def test_status_links_the_page_of_a_run_without_importing_prefect(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("prefect", "prefect.client.orchestration", "flows.waiting", "tasks.runs"):
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.delenv("PREFECT_UI_URL", raising=False)
+    monkeypatch.setenv("PREFECT_API_URL", "http://prefect.invalid:4200/api")
+    monkeypatch.setenv("PREFECT_HOME", str(tmp_path))
+    store = open_run("spring")
+    store.note("inputs", {})
+    wait_for(store, "0a1b", "annotate", WaitsFor.LLM, told="The LLM answers a batch of questions.")
+    assert "http://prefect.invalid:4200/runs/flow-run/0a1b" in call("status", "spring")
