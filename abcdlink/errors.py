@@ -9,7 +9,10 @@ if TYPE_CHECKING:
     from pydantic import ValidationError
 
 
-SAVE_AS_UTF8 = "save it as UTF-8; most such files are in Windows-1252: `iconv -f WINDOWS-1252 -t UTF-8 FILE > NEW`"
+SAVE_AS_UTF8 = (
+    "save it as UTF-8: `iconv -f WINDOWS-1252 -t UTF-8 FILE > NEW`, where WINDOWS-1252 is for western "
+    "Europe, 1250 for central Europe, 1251 Cyrillic, 1253 Greek, 1256 Arabic, SHIFT_JIS Japanese, GB18030 Chinese"
+)
 """What to do about a text file in another encoding."""
 
 

@@ -20,6 +20,7 @@ from typing import Any
 
 import regex
 
+from abcdlink.characters import as_compared
 from abcdlink.errors import InputError
 
 Tokenizer = Callable[[str], list[str]]
@@ -28,7 +29,6 @@ ENGLISH = "en"
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}ー\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
 UNSPACED = regex.compile(rf"[{_UNSPACED}]")
 """A letter of a script that writes no blanks between words."""
-
 _LETTER = rf"(?![{_UNSPACED}])[\w\p{{N}}]"
 WORD = regex.compile(rf"[{_UNSPACED}]\p{{M}}*|(?:{_LETTER})+(?:['\u2019.,:-](?:{_LETTER})+)*")
 """A run of letters, combining signs and digits with inner marks (``don't``, ``3.5``, ``11-year-old``), or one letter
@@ -172,7 +172,7 @@ def begins_small(text: str) -> bool:
 
 def words(text: str) -> list[str]:
     """Return the words of a text in order, in lower case; each letter is one where no blanks are written."""
-    return [match[0].casefold() for match in WORD.finditer(text)]
+    return [match[0].casefold() for match in WORD.finditer(as_compared(text))]
 
 
 def word_count(text: str) -> int:
@@ -196,7 +196,7 @@ def tokenizer(language: str = ENGLISH) -> Tokenizer:
     """
 
     def tokenize(text: str) -> list[str]:
-        return _split(_language_of(text, language))(text)
+        return _split(_language_of(text, language))(as_compared(text))
 
     return tokenize
 
@@ -210,7 +210,7 @@ def stemmer(language: str = ENGLISH) -> Tokenizer:
     def tokenize(text: str) -> list[str]:
         code = _language_of(text, language)
         stop_words, stem = _stop_words(code), _stem(code)
-        tokens = (token.lower() for token in _split(code)(text))
+        tokens = (token.lower() for token in _split(code)(as_compared(text)))
         return [stem(token) for token in tokens if token not in stop_words and any(map(str.isalnum, token))]
 
     return tokenize

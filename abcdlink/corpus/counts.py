@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from abcdlink.characters import HIDDEN, as_compared, garbled_by
 from abcdlink.corpus.gold import linked_cells
 from abcdlink.corpus.records import Corpus, Document, Note, Record
 
@@ -174,27 +175,39 @@ SUSPICIOUS = re.compile(
 still do what it says: look at documents from strangers."""
 LIKE_INSTRUCTIONS = "Sentences that read like instructions to a model"
 REPEATED = "Pairs with the same two texts as another pair, which people would judge again"
+HOLD_HIDDEN = "Sentences with characters that nobody sees (soft hyphens, without width, turning letters around)"
+GARBLED = (
+    "Garbled sentences, as UTF-8 was read as {0}: save the original as UTF-8 again, or mend the file with "
+    "`iconv -f UTF-8 -t {0} FILE > NEW`, and import it once more"
+)
 
 
 def is_suspicious(text: str) -> bool:
     """Tell whether a sentence reads like an instruction to a model, or like a part of a prompt or its answer."""
-    return SUSPICIOUS.search(text) is not None
+    return SUSPICIOUS.search(as_compared(text)) is not None
 
 
 def remarks(corpus: Corpus) -> list[Note]:
-    """Return notes of what is worth a look: suspicious sentences, and pairs that repeat both texts of another one."""
-    found: dict[str, list[str]] = {LIKE_INSTRUCTIONS: [], REPEATED: []}
+    """Return notes of what is worth a look: odd sentences, and pairs that repeat both texts of another one."""
+    found: defaultdict[str, list[str]] = defaultdict(list)
     contents: dict[str, int] = {}
     for document in corpus.documents.values():
         contents[document.id] = hash(tuple(document.texts))
-        found[LIKE_INSTRUCTIONS] += (
-            f"{document.id}, {sentence.id}: {' '.join(sentence.text.split())[:80]}"
-            for sentence in document.sentences
-            if is_suspicious(sentence.text)
-        )
+        for sentence in document.sentences:
+            for what in _oddities(sentence.text):
+                found[what].append(f"{document.id}, {sentence.id}: {' '.join(sentence.text.split())[:80]}")
     pairs: dict[tuple[int, int], str] = {}
     for pair in corpus.pairs:
         first = pairs.setdefault((contents[pair.source], contents[pair.target]), pair.id)
         if first != pair.id:
             found[REPEATED].append(f"{pair.id} repeats {first}")
-    return [Note.of(what, items) for what, items in found.items() if items]
+    return [Note.of(what, items) for what, items in found.items()]
+
+
+def _oddities(text: str) -> Iterator[str]:
+    if is_suspicious(text):
+        yield LIKE_INSTRUCTIONS
+    if HIDDEN.search(text):
+        yield HOLD_HIDDEN
+    if encoding := garbled_by(text):
+        yield GARBLED.format(encoding)

@@ -10,6 +10,7 @@ from enum import StrEnum
 from html.parser import HTMLParser
 from itertools import islice, pairwise
 
+from abcdlink.characters import without_hidden
 from abcdlink.corpus.leftovers import LinePattern, without_leftovers
 from abcdlink.corpus.records import NOTED, Document, Note, RemovedLine, Tally
 from abcdlink.corpus.segmentation import UNSPACED, Segmenter
@@ -71,7 +72,7 @@ class PlainText:
         self.removed: list[RemovedLine] = []
         """The removed lines, at most ``MOST_LISTED`` of them."""
         self._counts: Counter[str] = Counter()
-        self._joined, self._kept, self._decoded, self._tagged = Tally(), Tally(), Tally(), Tally()
+        self._joined, self._kept, self._decoded, self._tagged, self._hidden = (Tally() for _ in range(5))
 
     def document(
         self, document_id: str, text: str, *, is_linked: bool = False, meta: dict[str, str] | None = None
@@ -95,7 +96,10 @@ class PlainText:
             self._joined.add(document_id)
         elif any(len(paragraph) > 1 for paragraph in _paragraphs(text)):
             self._kept.add(document_id)
-        document = self.segmenter.document(document_id, joined)
+        seen = without_hidden(joined)
+        if seen != joined:
+            self._hidden.add(document_id)
+        document = self.segmenter.document(document_id, seen)
         return document.model_copy(update={"meta": meta}) if meta else document
 
     def _without_leftovers(self, document_id: str, text: str, remove: Sequence[LinePattern]) -> str:
@@ -112,6 +116,7 @@ class PlainText:
         found = {
             "Documents with HTML tags, which were removed": self._tagged,
             "Documents with HTML entities, which were decoded": self._decoded,
+            "Documents with characters that nobody sees, which were removed": self._hidden,
             "Documents with wrapped lines, which were joined within paragraphs": self._joined,
             "Documents in which the end of a line ends a sentence": self._kept,
         }

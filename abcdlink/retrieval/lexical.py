@@ -61,12 +61,12 @@ class KeptTokens:
 
 def paper_tokens(language: str = ENGLISH) -> KeptTokens:
     """Return token texts, for English those of the paper: spaCy's, cased, nothing removed."""
-    return KeptTokens(f"paper-{language}", partial(tokenizer, language), ["spacy"])
+    return KeptTokens(f"paper2-{language}", partial(tokenizer, language), ["spacy"])
 
 
 def normalised_tokens(language: str = ENGLISH) -> KeptTokens:
     """Return stems of content words."""
-    return KeptTokens(f"stems-{language}", partial(stemmer, language), ["spacy", "snowballstemmer"])
+    return KeptTokens(f"stems2-{language}", partial(stemmer, language), ["spacy", "snowballstemmer"])
 
 
 Matrix = Any

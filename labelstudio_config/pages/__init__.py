@@ -164,8 +164,8 @@ def own_title(title: str, number: int) -> str:
     return f"{title} · {ascii_uppercase[number]}"
 
 
-CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
-"""Control characters that a database or a browser cannot handle."""
+CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u202d\u202e]")
+"""Control characters that a database or a browser cannot handle, or that turn around what people see."""
 
 SEEN = regex.compile(r"[^\s\p{Z}\p{Default_Ignorable_Code_Point}\u2800\ufff9-\ufffb]")
 """A visible character: not a space, zero-width character, soft hyphen or blank Braille pattern."""

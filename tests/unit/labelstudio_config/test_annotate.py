@@ -160,6 +160,10 @@ def test_a_visible_text_is_shown_unchanged(before: str, seen: str, after: str) -
     assert seen in shown(before + seen + after)
 
 
+def test_letters_are_shown_in_the_order_that_programs_read_them_in() -> None:
+    assert shown("Nobody was \u202etruh\u202c.") == "Nobody was \N{REPLACEMENT CHARACTER}truh\u202c."
+
+
 @pytest.mark.parametrize("text", ["*", "\u0301", "\N{THUMBS UP SIGN}", "\x07", "\u06dd", "می\u200cخواهم"])
 def test_marks_signs_and_joined_letters_are_kept(text: str) -> None:
     assert shown(text) == text.replace("\x07", "\N{REPLACEMENT CHARACTER}")

@@ -1,0 +1,68 @@
+"""Characters that nobody sees, and text that was garbled on its way: what an import removes or tells."""
+
+from __future__ import annotations
+
+import unicodedata
+from functools import cache
+
+import regex
+
+UNSPACED = r"[\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}]"
+HIDDEN = regex.compile(
+    r"[\u00ad\u180e\u202d\u202e\u2060-\u2064\ufeff]"
+    rf"|(?<!{UNSPACED})\u200b(?!{UNSPACED})"
+    r"|(?<!\U0001f3f4[\U000e0020-\U000e007e]*)[\U000e0000-\U000e007f]"
+)
+"""Soft hyphens, characters without width, tags, and marks that turn the order of letters around.
+
+With them a word is another one, or people see another text than programs read. The zero-width space stays where
+it parts words, tags stay in flags.
+"""
+MARKS = regex.compile(r"[\u061c\u200e\u200f]")
+"""Marks of direction, which people need to see a text in the right order."""
+
+READ_AS = ("WINDOWS-1252", "WINDOWS-1251", "WINDOWS-1253", "WINDOWS-1256")
+"""As what UTF-8 is read by mistake."""
+RUN = regex.compile(r"[^\x00-\x7f\u00a0]{2,}")
+SOUND = regex.compile(
+    r"[\u00a1-\u017f\u2010-\u203a\u20ac\u2122]+|\p{Emoji_Presentation}+"
+    r"|[\p{Han}\p{Hiragana}\p{Katakana}\u3000-\u303f]{2,}"
+    r"|\p{Greek}{2,}|\p{Cyrillic}{2,}|\p{Arabic}{2,}|\p{Hebrew}{2,}|\p{Devanagari}{2,}|\p{Hangul}{2,}|\p{Thai}{2,}"
+)
+"""What people write with, one script at a time; a single letter of another script may come about by chance."""
+CHANCE = regex.compile("[\u00c0-\u00df][\u00ab\u00bb\u2013\u2014\u2018\u2019\u201c\u201d\u2026]")
+"""A capital letter at the end of a quotation."""
+
+
+def without_hidden(text: str) -> str:
+    """Return a text without the characters that nobody sees."""
+    return text if text.isascii() else HIDDEN.sub("", text)
+
+
+def as_compared(text: str) -> str:
+    """Return a text as words are compared: letters composed (NFC), without hidden characters and direction marks."""
+    return text if text.isascii() else unicodedata.normalize("NFC", MARKS.sub("", without_hidden(text)))
+
+
+def garbled_by(text: str) -> str:
+    """Return the encoding as which UTF-8 was read where a text says "Ã©" instead of "é"; empty where it looks sound."""
+    if not text.isascii():
+        for run in RUN.findall(text):
+            for encoding in READ_AS:
+                if not CHANCE.fullmatch(run) and SOUND.fullmatch(_read_again(run, encoding)):
+                    return encoding
+    return ""
+
+
+def _read_again(run: str, encoding: str) -> str:
+    codes = _codes(encoding)
+    try:
+        return bytes(codes[letter] for letter in run).decode()
+    except (KeyError, UnicodeDecodeError):
+        return ""
+
+
+@cache
+def _codes(encoding: str) -> dict[str, int]:
+    """Return character -> its byte; a byte that means nothing is read as the control character of its number."""
+    return {bytes([code]).decode(encoding, "ignore") or chr(code): code for code in range(0x80, 0x100)}
