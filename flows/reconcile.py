@@ -30,13 +30,7 @@ from abcdlink.store import Store, open_run
 from abcdlink.waiting import Waiting, WaitsFor, waiting_of
 from flows.artifacts import attendance_row
 from flows.waiting import batch_waited_for, show_live, show_progress, show_rows, show_what_now
-from labelstudio_config.attendance import (
-    SCHEDULE,
-    attendance,
-    reminder_due,
-    schedule_of,
-    send_reminder,
-)
+from labelstudio_config.attendance import SCHEDULE, attendance, reminder_due, schedule_of, send_reminder
 from labelstudio_config.batches import batches_pushed, check
 from labelstudio_config.run import known_so_far, read_pushed
 from services import SILENT_SECONDS, read_heartbeat

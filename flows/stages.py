@@ -36,13 +36,7 @@ from flows.artifacts import (
     show_shortlist,
     show_validation,
 )
-from flows.parameters import (
-    BenchmarkParameters,
-    FirstPairs,
-    LabelParameters,
-    RunKey,
-    TargetParameters,
-)
+from flows.parameters import BenchmarkParameters, FirstPairs, LabelParameters, RunKey, TargetParameters
 from flows.waiting import NOTED, waiting_for_answers
 from tasks.execution import AS_TASKS, forget, label_part, run_parts
 from tasks.running import key, prefect_progress, table, task_runner

@@ -12,15 +12,7 @@ from abcdlink.errors import InputError
 from abcdlink.interannotator.measures import Agreement, keep_agreement
 from abcdlink.layout import CHANGED, JUDGMENTS, REPORT, batch_file, batch_slug
 from abcdlink.report import write_report
-from abcdlink.stages.annotate import (
-    Changed,
-    Pulled,
-    annotators_of,
-    changed_of,
-    join_batches,
-    pulled_of,
-    set_aside,
-)
+from abcdlink.stages.annotate import Changed, Pulled, annotators_of, changed_of, join_batches, pulled_of, set_aside
 from abcdlink.store import Store
 from labelstudio_config.answers import differences, namer
 from labelstudio_config.attendance import Attendance, Schedule, attendance, relieve, schedule_of

@@ -7,16 +7,7 @@ from typing import TYPE_CHECKING, Annotated, get_args
 import typer
 
 from abcdlink.candidates.pools import Next, PoolMode
-from abcdlink.cli.output import (
-    JsonOption,
-    RunArgument,
-    RunDomainOption,
-    listed,
-    out,
-    print_json,
-    print_table,
-    say,
-)
+from abcdlink.cli.output import JsonOption, RunArgument, RunDomainOption, listed, out, print_json, print_table, say
 from abcdlink.errors import InputError
 from abcdlink.evaluation.comparisons import Unit
 from abcdlink.linking.records import ApproachKind

@@ -7,13 +7,7 @@ from collections.abc import Sequence
 
 from abcdlink.corpus.records import Corpus
 from abcdlink.feedback import Case
-from abcdlink.feedback.patterns import (
-    Comparison,
-    Pattern,
-    comparisons_of,
-    figures_of,
-    views_of,
-)
+from abcdlink.feedback.patterns import Comparison, Pattern, comparisons_of, figures_of, views_of
 from abcdlink.interannotator.measures import agreement
 from abcdlink.judgments import Judgment, Label, Pool, by_candidate
 from abcdlink.templates import markdown_environment

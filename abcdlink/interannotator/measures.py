@@ -15,15 +15,7 @@ from pydantic import Field, model_validator
 
 from abcdlink.corpus.records import Record, with_new_names
 from abcdlink.errors import counted
-from abcdlink.interannotator.groups import (
-    Group,
-    accepted,
-    by_annotator_pair,
-    by_key,
-    first,
-    grouped,
-    tables_of,
-)
+from abcdlink.interannotator.groups import Group, accepted, by_annotator_pair, by_key, first, grouped, tables_of
 from abcdlink.interannotator.multiple import ONE_ANNOTATOR, ONE_LABEL, Interval, MultipleMeasures, multiple
 from abcdlink.judgments import BOTH, RANDOM, Judgment, Label
 from abcdlink.layout import AGREEMENT, JUDGMENTS, batch_file

@@ -23,13 +23,7 @@ from abcdlink.judgments import SECONDS_A_CANDIDATE, Judgment
 from abcdlink.layout import JUDGMENTS, NATURAL, batch_file
 from abcdlink.stages.annotate import pools_of
 from abcdlink.stages.budget import CHOICE, read_choice
-from abcdlink.stages.candidates import (
-    NothingToAnnotateError,
-    PoolPlan,
-    choose_candidates,
-    make_pools,
-    plan_of,
-)
+from abcdlink.stages.candidates import NothingToAnnotateError, PoolPlan, choose_candidates, make_pools, plan_of
 from abcdlink.store import Store
 
 PREVIEW = "preview.json"

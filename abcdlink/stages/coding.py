@@ -5,16 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from abcdlink.adjudicate import Adjudication
-from abcdlink.coding import (
-    Code,
-    Coding,
-    CodingSummary,
-    clear_links,
-    drawn,
-    patterns_in,
-    summarise,
-    wrong_predictions,
-)
+from abcdlink.coding import Code, Coding, CodingSummary, clear_links, drawn, patterns_in, summarise, wrong_predictions
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.export.dataset import judgments_needed
 from abcdlink.judgments import Annotator, Judgment, Place, Pool, by_candidate

@@ -16,13 +16,7 @@ from abcdlink.interannotator.measures import Agreement
 from abcdlink.layout import AGREEMENT, POOLS, batch_file, batch_of, is_feedback
 from abcdlink.store import Store, existing_run
 from abcdlink.waiting import Waiting, WaitsFor, waiting_of
-from flows.commands.starting import (
-    AutoFeedbackOption,
-    BatchesOption,
-    OverlapOption,
-    PreviewOption,
-    start_flow,
-)
+from flows.commands.starting import AutoFeedbackOption, BatchesOption, OverlapOption, PreviewOption, start_flow
 from flows.commands.status import WaitOption, answer, group, resume_run
 
 if TYPE_CHECKING:

@@ -211,11 +211,7 @@ def bootstrap_here(parameters: dict[str, Any], json: bool) -> None:
     from abcdlink.stages.execution import Here
     from abcdlink.stages.generate import Generating
     from abcdlink.stages.whole import up_to_candidates
-    from flows.parameters import (
-        AnnotationParameters,
-        TargetParameters,
-        whole_job,
-    )
+    from flows.parameters import AnnotationParameters, TargetParameters, whole_job
 
     job = whole_job(
         parameters["corpus"],

@@ -18,16 +18,7 @@ from abcdlink.errors import InputError
 from abcdlink.feedback.guidelines import guidelines_for
 from abcdlink.interannotator.measures import Agreement, agreement
 from abcdlink.judgments import Annotator, Judgment, Label, Pool, Skip, opaque
-from abcdlink.layout import (
-    AGREEMENT,
-    ANNOTATORS,
-    JUDGMENTS,
-    NATURAL,
-    SKIPS,
-    batch_file,
-    batch_folder,
-    batch_slug,
-)
+from abcdlink.layout import AGREEMENT, ANNOTATORS, JUDGMENTS, NATURAL, SKIPS, batch_file, batch_folder, batch_slug
 from abcdlink.qualify import qualified_accounts
 from abcdlink.stages.annotate import PARTIAL_JUDGMENTS, PULLED, Pulled, annotators_of, pools_of, pulled_of
 from abcdlink.store import Store

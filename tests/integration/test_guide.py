@@ -17,15 +17,7 @@ import pytest
 
 from abcdlink.folders import LocalFolder
 from abcdlink.judgments import Pool
-from abcdlink.layout import (
-    EXHAUSTIVE_SLUG,
-    POOLS,
-    QUALIFY_SLUG,
-    RATE_SLUG,
-    REPORT,
-    batch_slug,
-    project_file,
-)
+from abcdlink.layout import EXHAUSTIVE_SLUG, POOLS, QUALIFY_SLUG, RATE_SLUG, REPORT, batch_slug, project_file
 from abcdlink.store import Store
 from abcdlink.waiting import WaitsFor
 from labelstudio_config.pages.annotate import candidate_id, of_batch

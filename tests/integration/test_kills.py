@@ -27,16 +27,7 @@ from abcdlink.corpus.io import write_corpus
 from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.errors import AbcdlinkError
 from abcdlink.judgments import Judgment, Pool
-from abcdlink.layout import (
-    BENCHMARK,
-    GENERATION,
-    JUDGMENTS,
-    POOLS,
-    REPORT,
-    SHORTLIST,
-    VALIDATION,
-    batch_slug,
-)
+from abcdlink.layout import BENCHMARK, GENERATION, JUDGMENTS, POOLS, REPORT, SHORTLIST, VALIDATION, batch_slug
 from abcdlink.store import MANIFEST, Store
 from labelstudio_config.client import connect
 from labelstudio_config.run import is_pushed, read_pushed

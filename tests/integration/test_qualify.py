@@ -24,9 +24,7 @@ from abcdlink.whatnow import what_now
 from labelstudio_config.client import Client, connect
 from labelstudio_config.pages import title_of
 from labelstudio_config.pages.exhaustive import documents_of
-from labelstudio_config.pages.qualify import (
-    gold_project,
-)
+from labelstudio_config.pages.qualify import gold_project
 from labelstudio_config.run import require_project
 from tests.helpers.annotation import annotator, choose, submit, tick
 from tests.helpers.stack import Stack

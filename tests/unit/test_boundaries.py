@@ -18,7 +18,6 @@ from abcdlink.boundaries import (
     Segmentation,
     apply_segmentations,
     prepare,
-    read_segmentation_file,
     read_segmentations,
     segment,
 )
@@ -214,13 +213,6 @@ def test_answers_become_a_new_version_of_the_corpus_and_are_applied_again(store:
     now = "\n".join(what_now(store).plain())
     assert now.startswith("Sentence boundaries are corrected.")
     assert f"abcdlink start OTHER-KEY --corpus {store.where(CORRECTED)}" in now
-
-
-def test_a_file_that_is_not_a_segmentation_is_named(tmp_path: Path) -> None:
-    (tmp_path / "bad.jsonl").write_text('{"document": "d"}\n')
-    for name, problem in (("bad.jsonl", "line 1"), ("none.jsonl", "cannot be read")):
-        with pytest.raises(InputError, match=problem):
-            read_segmentation_file(str(tmp_path / name))
 
 
 def test_no_task_reveals_a_name_or_id_and_texts_are_escaped() -> None:

@@ -83,6 +83,7 @@ COMMANDS = [
     ("qualify start never", "no domain is named", "news"),
     ("boundaries start x --corpus nowhere", "no corpus folder", "abcdlink import"),
     ("run bootstrap x --corpus nowhere", "no corpus folder", "abcdlink import"),
+    ("run bootstrap x --domain nowhere", "no domain 'nowhere'", "abcdlink init nowhere"),
     ("start x --corpus nowhere", "no corpus folder", "abcdlink import"),
     ("start x --corpus corpus --domain nowhere", "no domain 'nowhere'", "abcdlink init nowhere"),
     ("domain check nowhere", "no domain 'nowhere'", "abcdlink init nowhere"),

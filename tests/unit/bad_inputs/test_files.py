@@ -56,6 +56,7 @@ FILES: list[tuple[str, dict[str, Any], str, str]] = [
     ("import csv t.csv --out made --columns text", {"t.csv": "text\nOne.\n"}, "'text' names no column", "ROLE=COLUMN"),
     ("import parquet t.parquet --out made", {"t.parquet": b"PAR1"}, "cannot be read as Parquet", "rewrite"),
     ("import parquet t.parquet --out made", {"t.parquet": b""}, "cannot be read as Parquet", "rewrite"),
+    ("import text texts --out made --segmentation s.jsonl", {"s.jsonl": '{"document": "d"}'}, "s.jsonl, line 1", ""),
     ("import text t --out made", {"t/a.txt": ""}, "document 'a' has no sentences", ""),
     ("import text t --out made", {"t/a.rtf": "One."}, "not a folder with .txt or .md files", ".txt file per document"),
     ("import text t --out made", {"t/a.txt": "One.", "t/pairs.csv": "x,y\n"}, "pairs.csv has the columns", "source"),

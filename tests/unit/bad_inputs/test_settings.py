@@ -80,7 +80,10 @@ VARIABLES = [
     ("LLM_PRICE_PROMPT", "free", "must be a number"),
     ("LLM_BUDGET", "-1", "must be 0 or more"),
     ("LLM_BATCH", "perhaps", "must be true or false"),
-    ("LABEL_STUDIO_URL", "127.0.0.1:8080", "must be the address of a server"),
+    *(
+        ("LABEL_STUDIO_URL", address, "must be the address of a server")
+        for address in ("127.0.0.1:8080", "http://127.0.0.1:http", "http://", "ftp://127.0.0.1:1", "http://a:")
+    ),
     ("PUBLIC_URL", "annotate.example.org", "must be the address of a server"),
     ("PUBLIC_URL", "https://a.example.org/x", "must be the address of a server"),
     ("PREFECT_PORT", "99999", "must be 65535 or less"),

@@ -15,7 +15,6 @@ from labelstudio_config.pages.coding import CodingPull, codes_in, coding_project
 from labelstudio_config.snapshot import snapshot_of
 from tests.helpers.annotation import as_read
 from tests.helpers.disputes import CORPUS, RUN
-from tests.helpers.hostile_run import hostile_corpus
 
 SECRETS = ("sid-", "doc-", "pair-", "numbat", "quokka", "random", "annotator-")
 LINES = ["near: <i>much alike</i>", "far", *(f"pattern {n}" for n in range(9))]
@@ -66,18 +65,6 @@ def test_patterns_are_text_and_the_first_nine_have_digits() -> None:
     assert len({one["value"] for one in patterns}) == len(LINES)
     assert "&lt;i&gt;much alike&lt;/i&gt;" in patterns[0]["html"]
     assert [one["hotkey"] for one in patterns] == [*"123456789", "f19", "f19"]
-
-
-def test_hostile_texts_are_shown_as_text() -> None:
-    corpus = hostile_corpus()
-    pair = corpus.pairs[0]
-    source, target = corpus.source_of(pair).sentences, corpus.target_of(pair).sentences
-    links = {(pair.id, one.id, other.id): True for one in source for other in target}
-    errors = tuple(wrong_predictions(POOLS, links, RUN))
-    made = coding_tasks(Coding(patterns=patterns_in([]), found=1, errors=errors), corpus, find_domain("news"))
-    html = "".join(data["doc_a_html"] + data["doc_b_html"] for data in made.values())
-    assert "<script" not in html
-    assert 'onclick="' not in html
 
 
 def answer(number: int, user: int, *chosen: str, comment: str = "") -> dict[str, Any]:

@@ -29,7 +29,7 @@ from labelstudio_config.pages.annotate import batch_title, candidate_id, documen
 from labelstudio_config.simulate import LENIENT, STRICT, Mistakes, gold_of, judge, mark_simulated, mistakes_of
 from tests.helpers import builders
 from tests.helpers.annotation import as_read
-from tests.helpers.pulls import OneProject, keys_of, progress_of, pull_batch
+from tests.helpers.pulls import OneProject, pull_batch
 
 RUN = "a-run"
 
@@ -171,20 +171,6 @@ def test_the_latest_answer_counts_and_the_others_are_reported(order: tuple[int, 
     result = pull_batch(server, RUN, 1, [pool()])
     assert [j.label for j in result.judgments] == [Label.NO_LINK if second > first else Label.LINK, Label.NO_LINK]
     assert result.anomalies == ["annotator-1 answered the task key-1 2 times; the newest counts"]
-
-
-def test_a_skipped_task_is_done_but_has_no_judgments() -> None:
-    server = served(task(annotation(1, 7, LINKS), annotation(2, 8, {}, skipped=True)))
-    result = pull_batch(server, RUN, 1, [pool()])
-    assert {j.annotator for j in result.judgments} == {"annotator-1"}
-    assert [(s.key, s.annotator) for s in result.skips] == [("key-1", "annotator-2")]
-    assert progress_of(server, batch_title(RUN, 1), keys_of([pool()], 1), overlap=2).complete
-
-
-def test_answering_twice_does_not_count_as_two_people() -> None:
-    server = served(task(annotation(1, 7, LINKS), annotation(2, 7, LINKS, minute=1)))
-    progress = progress_of(server, batch_title(RUN, 1), keys_of([pool()], 1), overlap=2)
-    assert (progress.done, progress.complete) == (0, False)
 
 
 def test_candidates_are_found_by_id_not_by_position() -> None:

@@ -255,31 +255,18 @@ class Stranger:
         Stranger.made += 1
 
 
-def _foreign():
+def _dumped(content):
     from skops.io import dumps
 
-    return dumps({"about": "{}", "model": Stranger()})
-
-
-def _no_model():
-    from skops.io import dumps
-
-    return dumps({"about": "{}", "model": [1, 2]})
+    return dumps(content)
 
 
 def _function():
     """Return a file whose model consists of trusted parts, one of which calls a function when used."""
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import FunctionTransformer
-    from skops.io import dumps
 
-    return dumps({"about": "{}", "model": make_pipeline(FunctionTransformer(np.abs))})
-
-
-def _no_container():
-    from skops.io import dumps
-
-    return dumps([1, 2])
+    return _dumped({"about": "{}", "model": make_pipeline(FunctionTransformer(np.abs))})
 
 
 @pytest.mark.parametrize(
@@ -288,10 +275,10 @@ def _no_container():
         (lambda: b"", "cannot be read"),
         (lambda: b"not a zip file", "cannot be read"),
         (lambda: pickle.dumps({"model": 1}), "cannot be read"),
-        (_foreign, r"it contains .*Stranger"),
-        (_no_model, "not one that this program creates"),
+        (lambda: _dumped({"about": "{}", "model": Stranger()}), r"it contains .*Stranger"),
+        (lambda: _dumped({"about": "{}", "model": [1, 2]}), "not one that this program creates"),
         (_function, "not one that this program creates"),
-        (_no_container, "not one that this program creates"),
+        (lambda: _dumped([1, 2]), "not one that this program creates"),
     ],
 )
 def test_foreign_files_are_refused_without_loading_them(data, problem):

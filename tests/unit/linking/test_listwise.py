@@ -30,21 +30,11 @@ SMALL = corpus_of(document("a", 3), document("b", 2))
 OFFERED = {"a0": ("b1", "b0"), "a2": ("b0", "b1")}
 REFUSING = [
     (says(None, finish="content_filter"), Outcome.REFUSED),
-    (says("", refusal="I can't help with that."), Outcome.REFUSED),
-    (says("I'm sorry, I cannot judge these sentences."), Outcome.REFUSED),
     (says('{"b1": tr', finish="length"), Outcome.TRUNCATED),
-    (says('{"b1": fal'), Outcome.TRUNCATED),
-    (says("<think>Let me see"), Outcome.TRUNCATED),
-    (says('{"b1": true}{"b1": false}'), Outcome.INVALID),
-    (says('{"b1": true, "b1": false}'), Outcome.INVALID),
     (says('{"related": "maybe", "b0": 1, "b1": "no"}'), Outcome.INVALID),
     (says('{"b7": true}'), Outcome.INVALID),
-    (says("[true]"), Outcome.INVALID),
-    (says("no"), Outcome.INVALID),
-    (says(""), Outcome.INVALID),
     (says("{}"), Outcome.MISSING_IDS),
     (error(500), Outcome.FAILED),
-    (error(401), Outcome.FAILED),
     (TOO_LONG, Outcome.TOO_LONG),
 ]
 
@@ -70,8 +60,6 @@ def test_an_unanswered_source_is_unknown_never_false(isolated_home, setup, answe
     ("form", "outcome"),
     [
         ("{}", Outcome.OK),
-        ("```json\n{}\n```", Outcome.REPAIRED),
-        ("<think>Is it?</think> {}", Outcome.REPAIRED),
         ("hm</think> {}", Outcome.REPAIRED),
     ],
 )

@@ -87,20 +87,7 @@ def test_batches_are_compared_with_the_interval_of_their_difference(content: Con
     assert by_chance is (low <= 0 <= high)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "acceptance",
-        "agreement",
-        "feedback",
-        "links",
-        "disagreements",
-        "adjudication",
-        "recall",
-        "qualification",
-        "ratings",
-    ],
-)
+@pytest.mark.parametrize("name", [*OF_ANNOTATORS, "qualification", "ratings"])
 def test_figures_from_simulated_people_are_marked(html: str, name: str):
     assert section(html, name).split("  ")[0].partition(" simulated")[1]
     assert "simulated</span></h2>" in html.partition(f'<section id="{name}">')[2].partition("</section>")[0]

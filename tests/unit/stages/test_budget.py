@@ -16,15 +16,7 @@ from abcdlink.domain import Domain, find_domain
 from abcdlink.errors import InputError
 from abcdlink.exhaustive import EXHAUSTIVE, NO_BATCH, gold_of
 from abcdlink.judgments import Annotator, LabelRule, Pool
-from abcdlink.layout import (
-    ANNOTATORS,
-    EXHAUSTIVE_JUDGMENTS,
-    JUDGMENTS,
-    NATURAL,
-    POOLS,
-    batch_file,
-    model_file,
-)
+from abcdlink.layout import ANNOTATORS, EXHAUSTIVE_JUDGMENTS, JUDGMENTS, NATURAL, POOLS, batch_file, model_file
 from abcdlink.linking.decisions import top_k
 from abcdlink.report import render
 from abcdlink.report.content import gather
