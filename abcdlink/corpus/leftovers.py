@@ -95,13 +95,21 @@ CUE_TIME = re.compile(r"^\s*(?:\d+:)?\d{1,2}:\d\d[.,]\d{1,3}\s+-->\s+(?:\d+:)?\d
 VOICE = re.compile(r"^<v(?:\.[^\s>]*)*\s+(?P<name>[^>]+)>")
 TAG = re.compile(r"</?(?:v|c|i|b|u|ruby|rt|lang)(?:[.\s][^>]*)?>|<(?:\d+:)?\d\d:\d\d\.\d{3}>")
 CLOCK = r"\d{1,2}:\d\d"
+TIME = rf"{CLOCK}(?::\d\d)?(?:[.,]\d{{1,3}})?"
 TIME_STAMP = re.compile(
-    rf"^\s*(?:[\[(]{CLOCK}(?::\d\d)?(?:[.,]\d{{1,3}})?[\])]|{CLOCK}:\d\d(?:[.,]\d{{1,3}})?"
+    rf"^\s*(?:[\[(]{TIME}[\])]|{CLOCK}:\d\d(?:[.,]\d{{1,3}})?"
     rf"|\[?\d{{1,4}}[./-]\d{{1,2}}[./-]\d{{1,4}},?\s+{CLOCK}(?::\d\d)?(?:\s?[ap]\.?m\.?)?\]?)\s*(?:[-–—]\s+)?(?=\S)",  # noqa: RUF001
     re.IGNORECASE,
 )
-SPOKEN_AT = re.compile(rf"^\s*(?P<who>\w[\w .'’-]{{0,39}}:)\s*[\[(]{CLOCK}(?::\d\d)?(?:[.,]\d{{1,3}})?[\])]\s*(?=\S)")  # noqa: RUF001
-"""A speaker and the time: ``Ann: [00:01:07] Yes.``"""
+STAMP_ALONE = re.compile(rf"^\s*(?:[\[(]{TIME}[\])]|{CLOCK}:\d\d(?:[.,]\d{{1,3}})?)\s*$")
+SPEAKER = re.compile(r"(?P<who>\w[\w .'’-]{0,38}\w|\w)\s*:?\s*$")  # noqa: RUF001
+SPOKEN_AT = re.compile(
+    r"^\s*(?P<who>\w[\w .'’-]{0,39}?)"  # noqa: RUF001
+    rf"(?::\s*[\[(]{TIME}[\])](?=\s*\S)|\s*[\[(]{TIME}[\])]\s*(?::|$)|\s{{2,}}{TIME}\s*$)\s*"
+)
+"""A speaker and the time: ``Ann: [00:01:07] Yes.``, ``Ann [01:07]: Yes.``, ``Ann  1:07`` on a line of its own."""
+LEAST_ALONE = 2
+"""Lines with nothing but a time, from which they are time stamps."""
 LEAST_STAMPED, SHARE_STAMPED = 3, 0.3
 """Time stamps, and their share of the lines, from which a text is a transcript."""
 
@@ -167,7 +175,8 @@ class _Lines:
                 made.append("\n" * number_of_breaks)
             made.append(self._shown(after))
         removed = [(number + 1, self.texts[number], why) for number, why in self.gone.items()]
-        removed += [(number + 1, cut, why) for number, (cut, why, _) in self.cut.items() if number not in self.gone]
+        begun = {number: cut for number, cut in self.cut.items() if cut[0] and number not in self.gone}
+        removed += [(number + 1, cut, why) for number, (cut, why, _) in begun.items()]
         return Rest("".join(made), sorted(removed))
 
     def _shown(self, number: int) -> str:
@@ -344,9 +353,25 @@ def _run(lines: _Lines, first: int) -> list[int]:
 
 
 def _stamps(lines: _Lines) -> None:
+    alone = [number for number, line in lines.left() if STAMP_ALONE.match(line)]
+    for number in alone if len(alone) >= LEAST_ALONE else ():
+        lines.remove(number, STAMP)
     left = list(lines.left())
-    stamped = [(number, match) for number, line in left if (match := TIME_STAMP.match(line) or SPOKEN_AT.match(line))]
-    if len(stamped) >= LEAST_STAMPED and len(stamped) >= SHARE_STAMPED * len(left):
-        for number, match in stamped:
-            who = match.groupdict().get("who")
-            lines.cut.setdefault(number, (match[0], STAMP, f"{who} " if who else ""))
+    found = {number: match for number, line in left if (match := SPOKEN_AT.match(line) or TIME_STAMP.match(line))}
+    if len(found) < LEAST_STAMPED or len(found) < SHARE_STAMPED * len(left):
+        return
+    after = {number: later for (number, _), (later, _) in pairwise(left) if later not in found}
+    behind = {number: SPEAKER.match(match.string, match.end()) for number, match in found.items()}
+    in_front = {number: match for number, match in found.items() if match.re is SPOKEN_AT}
+    names = behind if all(behind.values()) and len(set(found) - set(after)) <= 1 else in_front
+    own_line = {number for number in names if names is behind or found[number].end() == len(found[number].string)}
+    if len(own_line - set(after)) > 1:  # a timetable
+        return
+    for number, match in found.items():
+        name = names.get(number)
+        who = f"{name['who']}: " if name else ""
+        if number not in own_line:
+            lines.cut.setdefault(number, (match[0], STAMP, who))
+        elif number in after:
+            lines.remove(number, STAMP)
+            lines.cut.setdefault(after[number], ("", STAMP, who))

@@ -64,7 +64,10 @@ GOES_ON_IN = {
 }
 """By language, what ends no sentence before a capital letter though it may do so elsewhere: French titles (``M.``) and
 German ordinals (``in der 20. Wahlperiode``)."""
-STAGED = re.compile(r"([^\W\d_]{4}[.!?…][\"”’]?\s+[\[(][a-z][^()\[\]]{0,40}[\])])\s+(?=[\"“]?[^\W\da-z])")  # noqa: RUF001
+STAGED = re.compile(
+    r"((?:[^\W\d_]{4}[.!?…][\"”’]?\s+[\[(][a-z][^()\[\]]{0,40}[\])]"  # noqa: RUF001
+    r"|[^\W\d_]{2}[.!?…][\"”’]?\s+\[(?:[a-z]+ )?[a-z]{5,}\]))\s+(?=[\"“]?[^\W\da-z])"  # noqa: RUF001
+)
 """What is heard between two sentences, in brackets and small letters: ``[laughter]``."""
 BEFORE_NUMBERS = re.compile(
     r"(?:^|[\s(\[\"'“„«])(?:[Aa]ls?|[Aa]rts?|[Aa]vg|[Bb]ldg|[Cc]h|[Cc]ls?|[Ee]xt|[Ff]igs?|[Mm]ax|[Mm]in|[Nn]os?|[Nn]úm|[Pp]p?|[Pp]ágs?|[Pp]ar(?:as?)?|[Rr]egs?|[Rr]m"

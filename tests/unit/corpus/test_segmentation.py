@@ -206,6 +206,16 @@ def test_abbreviations_are_told_apart_from_ends_of_sentences(language, sentences
     assert get_segmenter(language).split(" ".join(sentences)) == sentences
 
 
+@pytest.mark.parametrize("heard", ["[laughs]", "[long pause]", "[crying]"])
+def test_what_is_heard_ends_a_sentence_behind_a_short_word_too(rules, heard):
+    assert rules.split(f"My father lost it. {heard} I locked the door.") == [
+        f"My father lost it. {heard}",
+        "I locked the door.",
+    ]
+    for one in ("It is in vol. [no. 3] Smith.", f"He thought that was… {heard} he thought so."):
+        assert rules.split(one) == [one]
+
+
 @pytest.mark.parametrize("word", ["arc", "con", "ill", "may", "me", "miss", "OK"])
 @given(following=st.from_regex(r"I|A|[A-Z][a-z]{1,8}", fullmatch=True))
 def test_an_everyday_word_ends_a_sentence_before_any_capital(rules, word, following):
