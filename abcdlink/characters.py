@@ -44,6 +44,20 @@ def as_compared(text: str) -> str:
     return text if text.isascii() else unicodedata.normalize("NFC", MARKS.sub("", without_hidden(text)))
 
 
+def in_order(text: str) -> str:
+    """Return a text with a mark of its direction in front where it begins with letters that run the other way.
+
+    Browsers show a text in the direction of its first letter, which may be that of a foreign name.
+    """
+    if text.isascii():
+        return text
+    kinds = [kind for kind in map(unicodedata.bidirectional, text) if kind in {"L", "R", "AL"}]
+    is_to_the_right = 3 * kinds.count("L") > 2 * len(kinds)
+    if not kinds or (kinds[0] == "L") == is_to_the_right:
+        return text
+    return ("\u200e" if is_to_the_right else "\u200f") + text
+
+
 def garbled_by(text: str) -> str:
     """Return the encoding as which UTF-8 was read where a text says "Ã©" instead of "é"; empty where it looks sound."""
     if not text.isascii():

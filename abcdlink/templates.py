@@ -20,6 +20,8 @@ from jinja2.bccache import Bucket
 from jinja2.runtime import Macro
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from abcdlink.characters import in_order
+
 if TYPE_CHECKING:
     from jinja2 import Environment
 
@@ -121,7 +123,7 @@ def markdown_environment(package: str) -> Environment:
 def _environment(package: str, folder: str, *, autoescape: bool) -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    return Environment(
+    environment = Environment(
         loader=PackageLoader(package, folder),
         autoescape=autoescape,  # noqa: S701 - off for Markdown alone
         undefined=StrictUndefined,
@@ -129,3 +131,5 @@ def _environment(package: str, folder: str, *, autoescape: bool) -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=not autoescape,
     )
+    environment.filters["in_order"] = in_order
+    return environment

@@ -80,7 +80,7 @@ def _write_table(file: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     writer.writeheader()
     for row in rows:
         writer.writerow({n: f"'{v}" if isinstance(v, str) and v[:1] in FORMULA else v for n, v in row.items()})
-    write_atomically(file, text.getvalue().encode(), mode=0o600)
+    write_atomically(file, text.getvalue().encode("utf-8-sig"), mode=0o600)
 
 
 def prolific(

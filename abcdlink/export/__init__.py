@@ -130,7 +130,8 @@ def csv_files(dataset: Dataset) -> Files:
                 *("" if c.link is None else c.link for _ in by_rule),
             ]
         )
-    return Files({"annotations.csv": _csv(rows).encode()})
+    # With a byte order mark, by which Excel knows UTF-8.
+    return Files({"annotations.csv": _csv(rows).encode("utf-8-sig")})
 
 
 def _csv(rows: list[list[object]]) -> str:

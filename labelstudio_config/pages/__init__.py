@@ -20,6 +20,7 @@ from xml.sax.saxutils import escape
 import regex
 from pydantic import Field
 
+from abcdlink.characters import in_order
 from abcdlink.corpus.records import Document, Record
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError
@@ -174,9 +175,9 @@ EMPTY = "(empty sentence)"
 
 
 def shown(text: str) -> str:
-    """Return a sentence as people see it: without surrounding white space and control characters, never invisible."""
+    """Return a sentence as people see it: without outer blanks and control characters, in order, never invisible."""
     clean = CONTROL.sub("\N{REPLACEMENT CHARACTER}", text).strip()
-    return clean if SEEN.search(clean) else EMPTY
+    return in_order(clean) if SEEN.search(clean) else EMPTY
 
 
 def text_html(text: str) -> str:
@@ -215,6 +216,12 @@ def jumps_html(marks: Collection[str]) -> str:
 def guidelines_html(text: str) -> str:
     """Return guidelines (Markdown) as HTML; HTML inside them is shown as text."""
     from markdown_it import MarkdownIt
+    from markdown_it.token import Token
 
-    body = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
+    markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
+    parts = markdown.parse(text)
+    for part in parts:
+        if part.children and in_order(part.content) != part.content:  # begins with the name of a button, perhaps
+            part.children.insert(0, Token("text", "", 0, content=in_order(part.content)[0]))
+    body = markdown.renderer.render(parts, markdown.options, {})
     return f'<div class="xd-guide" dir="auto">{body}</div>'

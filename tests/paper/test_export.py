@@ -31,7 +31,7 @@ def store(shared_data: SharedData, tmp_path: Path) -> Store:
 
 
 def rows_of(path: Path) -> dict[tuple[str, str, str], dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as file:
+    with path.open(encoding="utf-8-sig", newline="") as file:
         return {(row["document_id"], row["source_id"], row["target_id"]): row for row in csv.DictReader(file)}
 
 

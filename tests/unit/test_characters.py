@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from abcdlink.characters import garbled_by, without_hidden
+from abcdlink.characters import garbled_by, in_order, without_hidden
 from tests.helpers.command_line import call
 
 TEXTS = {
@@ -95,3 +95,20 @@ def test_an_import_removes_what_nobody_sees_and_tells_what_is_garbled(tmp_path: 
     said = call("import", "jsonl", tmp_path / "given.jsonl", "--out", tmp_path / "as-given")
     assert "Sentences with characters that nobody sees" in said
     assert "Sentences that read like instructions to a model: 1" in said
+
+
+@pytest.mark.parametrize(
+    ("text", "mark"),
+    [
+        ("Apple تطلق هاتفًا جديدًا.", "\u200f"),
+        ("**Link**: الحقيقة نفسها", "\u200f"),
+        ("اندلع حريق في NATO.", ""),
+        ("\u200fApple هاتف", ""),
+        ("שלום is what people say to each other in Hebrew.", "\u200e"),
+        ("The word שלום is Hebrew.", ""),
+        ("12 ٤٢!", ""),
+        ("消防隊", ""),
+    ],
+)
+def test_a_text_that_begins_with_a_foreign_name_keeps_its_own_direction(text, mark):
+    assert in_order(text) == mark + text

@@ -111,7 +111,7 @@ function save(name, text) {
 const quoted = (value) => `"${value.replaceAll('"', '""')}"`;
 const name = document.body.dataset.run;
 document.getElementById("copy").addEventListener("click", copy);
-document.getElementById("csv").addEventListener("click", () => save(`${name}-links.csv`, table(",", quoted)));
+document.getElementById("csv").addEventListener("click", () => save(`${name}-links.csv`, "\ufeff" + table(",", quoted)));
 document.getElementById("jsonl").addEventListener("click", () =>
   save(`${name}-links.jsonl`, chosen().map((card) => JSON.stringify(record(card)) + "\n").join("")));
 for (const one of filters) {

@@ -179,7 +179,7 @@ def test_csv_is_read_back_with_the_same_agreement(store: Store):
 def test_csv_keeps_hostile_texts_and_the_order_of_annotators(hostile: Store):
     rows = rows_of(hostile)
     export_dataset(hostile, "csv")
-    text = hostile.folder.read("dataset/annotations.csv").decode()
+    text = hostile.folder.read("dataset/annotations.csv").decode("utf-8-sig")
     table = list(csv.DictReader(io.StringIO(text, newline="")))
     names = {"annotator-2": "annotator_1", "annotator-9": "annotator_2", "annotator-10": "annotator_3"}
     assert [
@@ -197,9 +197,11 @@ def test_csv_keeps_hostile_texts_and_the_order_of_annotators(hostile: Store):
 
 def test_csv_by_another_rule_keeps_the_released_columns_and_adds_one(hostile: Store):
     export_dataset(hostile, "csv")
-    both = list(csv.reader(io.StringIO(hostile.folder.read("dataset/annotations.csv").decode(), newline="")))
+    both = list(csv.reader(io.StringIO(hostile.folder.read("dataset/annotations.csv").decode("utf-8-sig"), newline="")))
     export_dataset(hostile, "csv", "majority")
-    majority = list(csv.reader(io.StringIO(hostile.folder.read("dataset/annotations.csv").decode(), newline="")))
+    majority = list(
+        csv.reader(io.StringIO(hostile.folder.read("dataset/annotations.csv").decode("utf-8-sig"), newline=""))
+    )
     assert [row[:-1] for row in majority] == both
     labels = [{True: "True", False: "False", None: ""}[row.link] for row in rows_of(hostile, "majority")]
     assert [row[-1] for row in majority] == ["majority_link", *labels]

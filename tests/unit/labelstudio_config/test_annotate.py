@@ -182,3 +182,5 @@ def test_inline_text_and_guidelines_have_their_own_direction() -> None:
     assert unicodedata.bidirectional("ف") == "AL"
     assert text_html("فائر <b>") == '<span dir="auto">فائر &lt;b&gt;</span>'
     assert guidelines_html("فائر").startswith('<div class="xd-guide" dir="auto">')
+    assert "<li>\u200f<strong>Link</strong>: الحقيقة" in guidelines_html("- **Link**: الحقيقة نفسها")
+    assert text_html("NATO: فائر بريگيڈ") == '<span dir="auto">\u200fNATO: فائر بريگيڈ</span>'

@@ -66,7 +66,7 @@ def test_the_table_is_written_to_a_private_file(server: FakeLabelStudio, tmp_pat
     said = call("annotators", "pay", "paid", "--rate", "10.50", "--currency", "USD", "--csv", file)
     assert "=cmd@example.org has earned 10.50 USD." in said
     assert file.stat().st_mode & 0o077 == 0
-    (row,) = csv.DictReader(file.read_text().splitlines())
+    (row,) = csv.DictReader(file.read_text("utf-8-sig").splitlines())
     assert (row["account"], row["amount"], row["rate"], row["currency"]) == (
         "'=cmd@example.org",
         "10.50",
