@@ -6,7 +6,7 @@ import re
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from abcdlink.corpus.records import Document, Record
@@ -30,7 +30,7 @@ def name_of_pattern(pattern: str) -> str:
     return name[1] if name else f"matches the excluded pattern {pattern}"
 
 
-def compiling(expressions: tuple[str, ...]) -> tuple[str, ...]:
+def _compiling(expressions: tuple[str, ...]) -> tuple[str, ...]:
     """Return regular expressions as they are; ``ValueError`` names one that cannot be compiled."""
     for expression in expressions:
         try:
@@ -39,6 +39,10 @@ def compiling(expressions: tuple[str, ...]) -> tuple[str, ...]:
             msg = f"{expression!r} is not a valid regular expression: {error}"
             raise ValueError(msg) from None
     return expressions
+
+
+Expressions = Annotated[tuple[str, ...], AfterValidator(_compiling)]
+"""Regular expressions that can be compiled."""
 
 
 def _not_blank(text: str) -> str:
@@ -64,14 +68,9 @@ class SentenceFilter(Record):
     """Which sentences of a document cannot be candidates; by default all can."""
 
     min_words: int = Field(1, ge=1, description="shortest sentence that is kept, in words")
-    exclude: tuple[str, ...] = Field(
+    exclude: Expressions = Field(
         (), description="regular expressions; a match leaves a sentence out. A comment (?#...) at the start names one"
     )
-
-    @field_validator("exclude")
-    @classmethod
-    def _expressions_compile(cls, expressions: tuple[str, ...]) -> tuple[str, ...]:
-        return compiling(expressions)
 
     @property
     def keeps_all(self) -> bool:
@@ -189,23 +188,18 @@ class GenerationExample(Record):
 class CleaningSettings(Record):
     """What is taken out of documents, and when an LLM is asked."""
 
-    lines: tuple[str, ...] = Field(
+    lines: Expressions = Field(
         (), description="regular expressions; a matching line of plain text goes before sentences are cut"
     )
-    rules: tuple[str, ...] = Field(
+    rules: Expressions = Field(
         (), description="regular expressions; a matching sentence goes. A comment (?#...) at the start names one"
     )
-    suspicious: tuple[str, ...] = Field(
+    suspicious: Expressions = Field(
         (), description="regular expressions; the LLM is asked about a document that has a matching sentence"
     )
     most_removed: float = Field(
         0.5, gt=0, le=1, description="share of its sentences that the LLM may take from a document"
     )
-
-    @field_validator("lines", "rules", "suspicious")
-    @classmethod
-    def _expressions_compile(cls, expressions: tuple[str, ...]) -> tuple[str, ...]:
-        return compiling(expressions)
 
     @property
     def line_patterns(self) -> list[tuple[re.Pattern[str], str]]:

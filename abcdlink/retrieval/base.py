@@ -81,11 +81,15 @@ class Retriever(ABC):
     name: str
     sentences_per_part: int | None = None
     cells_per_part: int = 5_000_000
+    _effort = Effort()
 
     @property
     def effort(self) -> Effort:
-        """The effort of the last ``prepare`` and, for cross encoders, of the scores since then."""
-        return Effort()
+        """The effort of the last ``prepare`` and, for cross encoders, of the scores since then.
+
+        A sentence that two encoders cut counts once; pairs of sentences are counted, repeated ones too.
+        """
+        return self._effort
 
     def warm(self, texts: Sequence[str], progress: Progress = silent) -> None:  # noqa: B027 - nothing is a good default
         """Compute and store on disk what ``prepare`` needs for these sentences, so that it will be quick.

@@ -227,12 +227,6 @@ class Lexical(Retriever):
 
     def __init__(self, tokens: KeptTokens) -> None:
         self._tokens = tokens
-        self._effort = Effort()
-
-    @property
-    def effort(self) -> Effort:
-        """The effort of the last ``prepare``."""
-        return self._effort
 
     def warm(self, texts: Sequence[str], progress: Progress = silent) -> None:
         """Tokenise those sentences that have not been tokenised before."""

@@ -77,12 +77,6 @@ class Embedded(Retriever):
     def __init__(self, embedder: Embedder, targets: Embedder | None = None) -> None:
         self.name = embedder.name
         self._embedders = [embedder, targets] if targets else [embedder]
-        self._effort = Effort()
-
-    @property
-    def effort(self) -> Effort:
-        """The effort of the last ``prepare``; a sentence that two encoders cut counts once."""
-        return self._effort
 
     def prepare(self, documents: Sequence[Document], progress: Progress = silent) -> None:
         """Embed each distinct sentence once (twice with two encoders); replaces what was prepared before."""
@@ -168,12 +162,6 @@ class CrossEncoder(Retriever):
     def __init__(self, name: str, use: Use) -> None:
         self.name = name
         self._use = use
-        self._effort = Effort()
-
-    @property
-    def effort(self) -> Effort:
-        """What ``prepare`` and the scores since then needed; pairs of sentences are counted, repeated ones too."""
-        return self._effort
 
     def prepare(self, documents: Sequence[Document], progress: Progress = silent) -> None:
         """Load the model; replaces what was prepared before."""

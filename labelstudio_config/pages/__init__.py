@@ -106,6 +106,14 @@ class Page(Record, ABC):
         """Return how much was read."""
 
 
+def project_of(kind: str, title: str, description: str, text: str, overlap: int, hidden: tuple[str, ...]) -> Project:
+    """Return the project of a kind of work; ``text``: Markdown that its annotators see first."""
+    page, instruction = label_config(kind), guidelines_html(text)
+    return Project(
+        title=title, description=description, label_config=page, instruction=instruction, overlap=overlap, hidden=hidden
+    )
+
+
 class Pull(Record):
     """What every pull has.
 

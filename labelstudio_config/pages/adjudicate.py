@@ -35,9 +35,8 @@ from labelstudio_config.pages import (
     Page,
     Project,
     Pull,
-    guidelines_html,
     keep_pull,
-    label_config,
+    project_of,
     text_html,
     title_of,
 )
@@ -123,14 +122,8 @@ def adjudication_title(run_key: str) -> str:
 
 def adjudication_project(run_key: str, domain: Domain, guidelines: str) -> Project:
     """Return the project; ``guidelines``: Markdown, the newest."""
-    return Project(
-        title=adjudication_title(run_key),
-        description=f"{domain.settings.title}. Decide where annotators disagree: {domain.settings.question}",
-        label_config=label_config("adjudicate"),
-        instruction=guidelines_html(HOW_TO + guidelines),
-        overlap=1,
-        hidden=HIDDEN,
-    )
+    about = f"{domain.settings.title}. Decide where annotators disagree: {domain.settings.question}"
+    return project_of("adjudicate", adjudication_title(run_key), about, HOW_TO + guidelines, 1, HIDDEN)
 
 
 ADJUDICATOR = "adjudicator"

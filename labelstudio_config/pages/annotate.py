@@ -34,7 +34,7 @@ from labelstudio_config.pages import (
     guidelines_html,
     jumps_html,
     keep_pull,
-    label_config,
+    project_of,
     shown,
     title_of,
 )
@@ -178,14 +178,8 @@ def batch_title(run_key: str, batch: int) -> str:
 
 def batch_project(run_key: str, batch: int, domain: Domain, overlap: int) -> Project:
     """Return the project of a batch."""
-    return Project(
-        title=batch_title(run_key, batch),
-        description=f"{domain.settings.title}. {domain.settings.question}",
-        label_config=label_config("annotate"),
-        instruction=guidelines_html(domain.guidelines),
-        overlap=overlap,
-        hidden=HIDDEN,
-    )
+    about = f"{domain.settings.title}. {domain.settings.question}"
+    return project_of("annotate", batch_title(run_key, batch), about, domain.guidelines, overlap, HIDDEN)
 
 
 FLAG, COMMENT = "flag", "comment"

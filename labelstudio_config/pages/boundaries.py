@@ -30,9 +30,8 @@ from labelstudio_config.pages import (
     Project,
     Pull,
     anomaly_count,
-    guidelines_html,
     keep_pull,
-    label_config,
+    project_of,
     text_html,
     title_of,
 )
@@ -87,14 +86,8 @@ def _rows(one: AskedDocument, document: Document, what: str) -> list[dict[str, s
 
 def boundary_project(run_key: str) -> Project:
     """Return the project; each document is checked by one person."""
-    return Project(
-        title=title_of(run_key, "boundaries"),
-        description="Check the sentence boundaries of each document.",
-        label_config=label_config("boundaries"),
-        instruction=guidelines_html(HOW_TO),
-        overlap=1,
-        hidden=HIDDEN,
-    )
+    about = "Check the sentence boundaries of each document."
+    return project_of("boundaries", title_of(run_key, "boundaries"), about, HOW_TO, 1, HIDDEN)
 
 
 class BoundaryPull(Pull):

@@ -27,9 +27,8 @@ from labelstudio_config.pages import (
     Pull,
     anomaly_count,
     document_html,
-    guidelines_html,
     keep_pull,
-    label_config,
+    project_of,
     shown,
     text_html,
     title_of,
@@ -105,14 +104,8 @@ Below are the guidelines that the annotators had.
 
 def coding_project(run_key: str, domain: Domain, guidelines: str) -> Project:
     """Return the project of one coder; ``guidelines``: Markdown, those of the annotators."""
-    return Project(
-        title=title_of(run_key, "coding"),
-        description=f"{domain.settings.title}. Why is this prediction wrong?",
-        label_config=label_config("coding"),
-        instruction=guidelines_html(HOW_TO + guidelines),
-        overlap=1,
-        hidden=HIDDEN,
-    )
+    about = f"{domain.settings.title}. Why is this prediction wrong?"
+    return project_of("coding", title_of(run_key, "coding"), about, HOW_TO + guidelines, 1, HIDDEN)
 
 
 class CodingPull(Pull):

@@ -28,9 +28,8 @@ from labelstudio_config.pages import (
     Project,
     anomaly_count,
     document_html,
-    guidelines_html,
     keep_pull,
-    label_config,
+    project_of,
     shown,
     text_html,
     title_of,
@@ -103,14 +102,8 @@ HOW_TO = """# Judge every sentence
 
 def exhaustive_project(run_key: str, domain: Domain, guidelines: str, overlap: int) -> Project:
     """Return the project; ``guidelines``: Markdown; ``overlap``: annotators who judge each sampled source."""
-    return Project(
-        title=title_of(run_key, "exhaustive"),
-        description=f"{domain.settings.title}. Every sentence: {domain.settings.question}",
-        label_config=label_config("exhaustive"),
-        instruction=guidelines_html(HOW_TO + guidelines),
-        overlap=overlap,
-        hidden=HIDDEN,
-    )
+    about = f"{domain.settings.title}. Every sentence: {domain.settings.question}"
+    return project_of("exhaustive", title_of(run_key, "exhaustive"), about, HOW_TO + guidelines, overlap, HIDDEN)
 
 
 LINKS, DONE, FLAG, COMMENT = "links", "done", "flag", "comment"

@@ -30,7 +30,7 @@ from labelstudio_config.pages import (
     document_html,
     guidelines_html,
     keep_pull,
-    label_config,
+    project_of,
     shown,
     text_html,
     title_of,
@@ -119,14 +119,8 @@ def feedback_title(run_key: str, batch: int) -> str:
 
 def feedback_project(run_key: str, batch: int, domain: Domain, guidelines: str, overlap: int) -> Project:
     """Return the project of the round after a batch, which ``overlap`` annotators answer: all of the batch."""
-    return Project(
-        title=feedback_title(run_key, batch),
-        description=f"{domain.settings.title}. Feedback after batch {batch}: cases on which annotators disagreed",
-        label_config=label_config("feedback"),
-        instruction=guidelines_html(HOW_TO + guidelines),
-        overlap=overlap,
-        hidden=HIDDEN,
-    )
+    about = f"{domain.settings.title}. Feedback after batch {batch}: cases on which annotators disagreed"
+    return project_of("feedback", feedback_title(run_key, batch), about, HOW_TO + guidelines, overlap, HIDDEN)
 
 
 DECISION, COMMENT = "link_0", "comment_0"
