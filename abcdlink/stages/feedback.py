@@ -74,17 +74,17 @@ def accept_feedback(
 
     ``domain_text``: the domain's guidelines, for a batch that was pushed without storing its version.
     ``clarifications``: Markdown; the draft's notes are removed. ``label_studio_round``: whether annotators answer again
-    in Label Studio.
+    in Label Studio; they never do where there are neither clarifications nor cases.
     """
     accepted = accepted_in(store, batch)
     if accepted is None:
-        text = finished(clarifications)
+        text, feedback = finished(clarifications), prepare_feedback(store, batch)
         guidelines_for(store, batch, domain_text)
         accepted = Accepted(
             by=by,
             clarifications=text,
-            edited=text != finished(prepare_feedback(store, batch).draft),
-            label_studio_round=label_studio_round,
+            edited=text != finished(feedback.draft),
+            label_studio_round=label_studio_round and bool(text or feedback.cases),
             guidelines=clarify(store, batch, text),
         )
         store.write_record(batch_file(batch, ACCEPTED), accepted)

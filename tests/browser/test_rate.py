@@ -55,6 +55,7 @@ def run(page: Page, client: Client) -> str:
 
 
 def test_documents_are_rated_by_keyboard(page: Page, client: Client, run: str) -> None:
+    expect(page.locator(".xd-rate .lsf-hint:visible")).to_have_text([f"[{key}]" for key in "12345qwertasdfgzxcvb"])
     for key in ("2", "t", "a"):
         page.keyboard.press(key)
     expect(page.locator(".xd-rate .ant-radio-checked")).to_have_count(3)

@@ -33,6 +33,7 @@ from abcdlink.stages.feedback import (
     accept_feedback,
     end_feedback,
     end_unasked,
+    judged_in,
     outcome_in,
     prepare_feedback,
     with_examples,
@@ -264,6 +265,14 @@ def test_the_first_acceptance_stands(run: Store) -> None:
     assert draft.startswith("> DRAFT")
     assert not accept_feedback(run, 2, "", draft, label_studio_round=False).edited
     assert "DRAFT" not in newest_guidelines(run, "")
+
+
+def test_nobody_answers_again_where_nobody_differs_and_nothing_is_clarified(run: Store) -> None:
+    for batch, said, is_held in ((1, "> DRAFT nothing stands out", False), (2, "Be brief.", True)):
+        judgments = [one for one in judged_in(run, batch) if one.annotator == "annotator-1"]
+        run.write_records(f"batches/{batch}/judgments.jsonl", judgments)
+        assert prepare_feedback(run, batch).cases == ()
+        assert accept_feedback(run, batch, "Domain.", said, label_studio_round=True).label_studio_round == is_held
 
 
 def again(case: Case, who: int, label: Label) -> SecondAnswer:
