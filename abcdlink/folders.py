@@ -141,7 +141,7 @@ class LocalFolder:
 
     def where(self, name: str = "") -> str:
         """Return the absolute path."""
-        return str((self.root / name).resolve())
+        return os.path.abspath(self.root / name)  # noqa: PTH100 - resolve() asks the disk about every folder above
 
 
 class S3Folder:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -37,15 +39,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(autouse=True)
-def isolated_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Give every test its own home folder and none of the caller's settings."""
+def isolated_home(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Path]:
+    """Give every test its own home folder, which it makes if it needs one, and none of the caller's settings."""
     for name in [name for name in os.environ if name.startswith("ABCDLINK_")]:
         if name != "ABCDLINK_SHARED_DATA":
             monkeypatch.delenv(name)
-    monkeypatch.setenv("ABCDLINK_HOME", str(tmp_path / "home"))
+    if "tmp_path" in request.fixturenames:
+        home = request.getfixturevalue("tmp_path") / "home"
+    else:  # most tests write nothing
+        home = tmp_path_factory.getbasetemp() / "homes" / uuid.uuid4().hex
+    monkeypatch.setenv("ABCDLINK_HOME", str(home))
     get_settings.cache_clear()
-    yield tmp_path / "home"
+    yield home
     get_settings.cache_clear()
+    shutil.rmtree(home, ignore_errors=True)
 
 
 class SharedData:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
 from tests.helpers.scripted import document
@@ -27,14 +29,22 @@ def tiny_bert(folder, head, seed=0, **changes):
     return folder
 
 
+@cache
+def plain_model(folder, head):
+    """Return the tokenizer and the model of a folder, as transformers loads them."""
+    import transformers
+
+    return transformers.AutoTokenizer.from_pretrained(folder), getattr(transformers, head).from_pretrained(folder).eval()
+
+
 def hidden(folder, text, head="AutoModel"):
     """Return the model's output for one text, and the token ids; without a batch there is no padding."""
     import torch
-    import transformers
 
-    tokens = transformers.AutoTokenizer.from_pretrained(folder)(text, return_tensors="pt")
+    tokenizer, model = plain_model(folder, head)
+    tokens = tokenizer(text, return_tensors="pt")
     with torch.inference_mode():
-        output = getattr(transformers, head).from_pretrained(folder).eval()(**tokens)
+        output = model(**tokens)
     return output[0][0].numpy(), tokens["input_ids"][0].numpy()
 
 

@@ -16,7 +16,7 @@ def shared_cache(isolated_home, tmp_path_factory, worker_id):
     folder = tmp_path_factory.getbasetemp()
     cache = (folder if worker_id == "master" else folder.parent) / "paper-cache"
     cache.mkdir(exist_ok=True)
-    isolated_home.mkdir(exist_ok=True)
+    isolated_home.mkdir(parents=True, exist_ok=True)
     (isolated_home / "cache").symlink_to(cache, target_is_directory=True)
 
 

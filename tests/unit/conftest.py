@@ -25,14 +25,19 @@ if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
 TOGETHER = {
-    "tests/unit/report": "report",
     "tests/unit/cli": "cli",
     "tests/unit/retrieval": "models",
+    "tests/unit/bad_inputs": "models",
+    "tests/unit/corpus/test_formats": "models",
+    "tests/unit/export/test_huggingface.py": "models",
     "tests/unit/test_validation.py": "models",
     "tests/unit/test_api.py": "models",
     "tests/unit/flows": "prefect",
     "tests/unit/tasks": "prefect",
     "tests/unit/stages": "stages",
+    "tests/unit/labels": "stages",
+    "tests/unit/linking/test_learned.py": "stages",
+    "tests/unit/report": "stages",
 }
 """Tests that share things made once per process: packages that take seconds to import, models, runs, a report."""
 

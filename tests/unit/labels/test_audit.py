@@ -30,7 +30,7 @@ THRESHOLD = 0.8
 
 
 def population(
-    seed: int, shift: float, size: int = 20_000
+    seed: int, shift: float, size: int = 8_000
 ) -> tuple[pd.DataFrame, NDArray[np.float64], NDArray[np.bool_]]:
     """Return the kept table, all probabilities, and all answers; ``shift`` is the error of the log-odds."""
     random = np.random.default_rng(seed)
