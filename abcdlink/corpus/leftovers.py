@@ -66,8 +66,8 @@ LEAST_FIELDS = 3
 """Lines of a mail's header from which it is one; one fewer where the sender has an address."""
 ADDRESS = re.compile(r"\S@\S+\.\w")
 ATTRIBUTION = re.compile(
-    r"^(?:On|Am|Le|El|Il|Op|Em|Den|W dniu)\b.{6,200}"
-    r"\b(?:wrote|schrieb|a écrit|escribió|ha scritto|schreef|escreveu|skrev|napisał)\b.{0,80}:$"
+    r"^(?:>\s*)*(?:(?:On|Am|Le|El|Il|Op|Em|Den|W dniu)\b.{6,200}\b|@[\w.-]+ )"
+    r"(?:wrote|schrieb|a écrit|escribió|ha scritto|schreef|escreveu|skrev|napisał)\b.{0,80}:$"
 )
 ORIGINAL = re.compile(
     r"^[-_]{2,}\s*(?:Original Message|Ursprüngliche Nachricht|Message d['’]origine|Mensaje original"  # noqa: RUF001

@@ -119,7 +119,7 @@ def _recoded(file: IO[bytes], path: Path) -> Iterator[bytes]:
 def _holds_nul(path: Path) -> InputError:
     """Return the error for a file with NUL bytes."""
     msg = f"{path} contains NUL bytes: it is UTF-16 without a byte order mark, or not a text file"
-    return InputError(msg, SAVE_AS_UTF8)
+    return InputError(msg, "save it as UTF-8: `iconv -f UTF-16LE -t UTF-8 FILE > NEW`")
 
 
 def read_text(path: Path) -> str:

@@ -182,6 +182,12 @@ def test_documents_of_each_kind_lose_their_leftovers(text: str, language: str, s
     assert sum(noted.values()) == len(texts.removed)
 
 
+@pytest.mark.parametrize("who", ["> On 3 Oct. 2026 @max wrote:", "@max wrote:", "> @max.dev schrieb:"])
+def test_what_others_wrote_in_a_forum_goes(who: str) -> None:
+    said = f"{who}\n> Did you clear the cache?\n\nYes, it is still slow.\n\n> Which system?\n\nThe newest one."
+    assert PlainText(get_segmenter()).document("t", said).texts == ["Yes, it is still slow.", "The newest one."]
+
+
 @pytest.mark.parametrize("time", ["[00:01:07]", "(1:07)", "[01:07.250]"])
 def test_a_speaker_stays_where_the_time_behind_the_name_goes(time: str) -> None:
     said = ["Dr. O'Neil: How long?", "P-07: Eleven years, from 09:00 to 17:00.", "Dr. O'Neil: Every day?"]
