@@ -34,7 +34,8 @@ def plain_model(folder, head):
     """Return the tokenizer and the model of a folder, as transformers loads them."""
     import transformers
 
-    return transformers.AutoTokenizer.from_pretrained(folder), getattr(transformers, head).from_pretrained(folder).eval()
+    model = getattr(transformers, head).from_pretrained(folder)
+    return transformers.AutoTokenizer.from_pretrained(folder), model.eval()
 
 
 def hidden(folder, text, head="AutoModel"):
