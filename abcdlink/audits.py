@@ -211,7 +211,8 @@ def estimate(
     """Estimate precision and recall.
 
     Intervals: of precision, Jeffreys' (Beta); of recall, from draws of that distribution and of a Gamma distribution
-    with the mean and variance of the estimated links below the threshold.
+    with the mean and variance of the estimated links below the threshold. As few links are found there, or none, their
+    number may be greater by half a link, which counts as much as one that the linker's probabilities promise.
 
     Args:
         drawn: the candidates that people were to judge.
@@ -241,19 +242,21 @@ def estimate(
     random = np.random.default_rng(0)
     shares = random.beta(right + 0.5, len(answers[0]) - right + 0.5, DRAWS)
     rests = random.gamma(rest**2 / variance, variance / rest, DRAWS)
+    likely = np.array([one.probability for one in asked]) / chance + TINY
+    more = rests + random.gamma(JEFFREYS, np.average(1 / chance, weights=likely), DRAWS)
     found = links * shares
     share = right / len(answers[0])
     return Audit(
         threshold=threshold,
         links=links,
-        precision=_estimate(share, shares),
-        recall=_estimate(links * share / (links * share + rest), found / (found + rests)),
-        all_links=_estimate(links * share + rest, found + rests),
+        precision=_estimate(share, shares, shares),
+        recall=_estimate(links * share / (links * share + rest), found / (found + more), found / (found + rests)),
+        all_links=_estimate(links * share + rest, found + rests, found + more),
         judged=(len(answers[0]), len(answers[1])),
         missing=len(every) - len(answers[0]) - len(answers[1]),
     )
 
 
-def _estimate(value: float, draws: np.typing.NDArray[np.float64]) -> Estimate:
-    low, high = np.quantile(draws, (0.025, 0.975)).tolist()
-    return Estimate(value=value, low=min(low, value), high=max(high, value))
+def _estimate(value: float, low: Values, high: Values) -> Estimate:
+    ends = float(np.quantile(low, 0.025)), float(np.quantile(high, 0.975))
+    return Estimate(value=value, low=min(ends[0], value), high=max(ends[1], value))

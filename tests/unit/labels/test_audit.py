@@ -44,23 +44,24 @@ def population(
     return table, p, links
 
 
-@pytest.mark.parametrize("shift", [-1.0, 0.0, 1.0])
+@pytest.mark.parametrize(("shift", "judged"), [(-1.0, 200), (0.0, 200), (1.0, 200), (-2.0, 40)])
 def test_intervals_cover_the_truth_even_if_probabilities_are_wrong(
-    shift: float, monkeypatch: pytest.MonkeyPatch
+    shift: float, judged: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Also where no link is found below the threshold, as with few candidates and far too high probabilities."""
     monkeypatch.setattr(audits, "DRAWS", 2000)  # enough for the ends of an interval
     covered, sizes = [], []
     for seed in range(100):
         table, p, links = population(seed, shift)
         above = p >= THRESHOLD
-        drawn = draw(partial(iter, [table]), THRESHOLD, int(above.sum()), 200, seed)
+        drawn = draw(partial(iter, [table]), THRESHOLD, int(above.sum()), judged, seed)
         said = {one.at: bool(links[int(one.pair)]) for one in drawn}
         found = estimate(drawn, said, THRESHOLD, int(above.sum()), float(p[~above].sum()))
         truth = (links[above].mean(), links[above].sum() / links.sum(), links.sum())
         estimates = (found.precision, found.recall, found.all_links)
         covered.append([one.low <= value <= one.high for one, value in zip(estimates, truth, strict=True)])
         sizes.append(len(drawn))
-    assert np.mean(sizes) == pytest.approx(200, rel=0.05)
+    assert np.mean(sizes) == pytest.approx(judged, rel=0.05)
     assert (np.mean(covered, axis=0) >= 0.9).all()
     assert np.mean(covered, axis=0)[1] <= 0.995
 
@@ -111,6 +112,8 @@ def judge(run: str, *, but: int = 0, simulated: bool = False) -> dict[tuple[str,
 
 
 def test_an_audit_is_judged_by_people_and_reported_on_the_card(labelled: Store) -> None:
+    summary = LabelRun(labelled, "many").summary(0.8)
+    assert "`abcdlink labels audit run many` draws one" in write_card(labelled, summary)
     plan = make_audit(labelled, "many", precision=0.8, wanted=150)
     judged = open_run("run-many-audit")
     pools = judged.read_records(POOLS, Pool)
@@ -120,8 +123,7 @@ def test_an_audit_is_judged_by_people_and_reported_on_the_card(labelled: Store) 
     assert make_audit(labelled, "many", precision=0.8, wanted=150) == plan
     assert judged.folder.read(POOLS) == before
     assert read_audit(labelled, "many") is None
-    summary = LabelRun(labelled, "many").summary(0.8)
-    assert "Not audited" in write_card(labelled, summary)
+    assert "`run-many-audit`, and has no result yet" in write_card(labelled, summary)
 
     said = judge(plan.run, but=3)
     found = read_audit(labelled, "many")
