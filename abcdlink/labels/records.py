@@ -139,15 +139,16 @@ class Labels(Record):
             if self.seconds_to_go is not None and self.size_in_the_end is not None:
                 speed, whole = self.pairs / self.seconds, self.size_in_the_end / 1e6
                 lines.append(
-                    f"At {speed:,.0f} pairs per second, they take {self.seconds_to_go / 60:,.0f} more minutes, and all "
-                    f"tables {whole:,.0f} MB."
+                    f"At {speed:,.3g} pairs per second, that takes {self.seconds_to_go / 60:,.1f} more minutes. "
+                    f"The tables will have {whole:,.1f} MB in all."
                 )
         if self.threshold is None:
             lines.append(f"No threshold reaches an expected precision of {self.precision:.0%}.")
         elif self.expected_precision is not None and self.expected_recall is not None:
             lines.append(
                 f"Expected of the links: precision {self.expected_precision:.1%}, recall {self.expected_recall:.1%}, "
-                "by the linker's own probabilities. Have a sample judged to check: `abcdlink labels audit`."
+                "by the linker's own probabilities. Have a sample judged to check: "
+                f"`abcdlink labels audit RUN {self.name}`."
             )
         if self.drift:
             lines.append(self.drift.words)

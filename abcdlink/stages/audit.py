@@ -130,7 +130,7 @@ def write_card(store: Store, labels: Labels, rule: LabelRule = LabelRule.BOTH) -
         .render(
             run=store.key,
             labels=labels,
-            plan=found[0] if found else None,
+            plan=store.find_record(labels_file(labels.name, AUDIT), AuditPlan),
             audit=found[1] if found else None,
             simulated=simulated,
             meaning=MEANINGS[rule],

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PLAN, LABELS = "plan.json", "labels.json"
+CLAIM = "label "
+"""Begins the names of the stages that make labels."""
 AFTER = "@after-"
 """Separates a learned linker's name from the number of the last batch that it has learned from."""
 EXAMPLES = 10
@@ -50,7 +52,12 @@ class LabelRun:
 
     def __init__(self, store: Store, name: str) -> None:
         self.store, self.name = store, name
-        store.require(labels_file(name, PLAN), "label")
+        if not store.exists(labels_file(name, PLAN)):
+            there = sorted(
+                stage.removeprefix(CLAIM) for stage in store.manifest.get("inputs", {}) if stage.startswith(CLAIM)
+            )
+            msg = f"run {store.key!r} has no labels {name!r}; it has {', '.join(there) or 'none'}"
+            raise InputError(msg, f"make them with `abcdlink label {store.key} CORPUS --name {name}`")
         self.plan = store.read_record(labels_file(name, PLAN), LabelPlan)
 
     @property
@@ -188,7 +195,7 @@ def plan_labels(
         corpus=corpus, digest=index.digest, linker=chosen, model=model, sampling=sampling or Sampling(), parts=parts
     )
     file = labels_file(name, PLAN)
-    if not is_done(store, f"label {name}", file, plan.model_copy(update={"parts": ()})):
+    if not is_done(store, f"{CLAIM}{name}", file, plan.model_copy(update={"parts": ()}), "another --name"):
         store.write_record(file, plan, indent=None)
     return LabelRun(store, name)
 

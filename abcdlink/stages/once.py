@@ -33,12 +33,15 @@ def alone(store: Store, stage: str, progress: Progress) -> AbstractContextManage
     return one_at_a_time(f"{store.key}+{stage}", f"{stage} of run {store.key!r}", progress)
 
 
-def is_done(store: Store, stage: str, result: str, asked: Record | dict[str, Any]) -> bool:
+def is_done(
+    store: Store, stage: str, result: str, asked: Record | dict[str, Any], otherwise: str = "another run key"
+) -> bool:
     """Tell whether the run already has a stage's result from the same inputs.
 
     The first call for a stage claims the run for these inputs, so that an interrupted stage can
     only continue with the inputs it was started with. If they are a record, a claim by an earlier
-    version of this program is read as one: its names as they are now, later settings at their defaults.
+    version of this program is read as one: its names as they are now, later settings at their defaults. ``otherwise``:
+    what else to give for other inputs.
 
     Raises:
         InputError: when the stage was started with other inputs.
@@ -51,7 +54,7 @@ def is_done(store: Store, stage: str, result: str, asked: Record | dict[str, Any
         changed = sorted(k for k in {*inputs, *claimed[stage]} if inputs.get(k) != claimed[stage].get(k))
         before = ", ".join(f"{k}={claimed[stage].get(k)!r} (now {inputs.get(k)!r})" for k in changed)
         msg = f"run {store.key!r} started its stage {stage!r} with other settings: {before}"
-        raise InputError(msg, "use the same settings, or another run key")
+        raise InputError(msg, f"use the same settings, or {otherwise}")
     return store.exists(result)
 
 

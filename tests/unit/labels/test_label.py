@@ -21,7 +21,8 @@ from abcdlink.labels.corpus_index import CorpusIndex
 from abcdlink.labels.parts import Histogram, Sampling, cut
 from abcdlink.labels.records import Labels
 from abcdlink.layout import labels_file, model_file
-from abcdlink.stages.label import plan_labels, run_labels, the_linker
+from abcdlink.stages.audit import write_card
+from abcdlink.stages.label import LabelRun, plan_labels, run_labels, the_linker
 from abcdlink.stages.learn import rank_learned
 from abcdlink.stages.rank import rank, read_rankings
 from abcdlink.store import Store, open_run
@@ -95,6 +96,7 @@ def test_kept_rows_below_the_floor_represent_all_of_them(store: Store, tmp_path:
 def test_finished_parts_are_kept_whenever_the_work_stops(store: Store, folder: str) -> None:
     first = label(store, folder, most_parts=1)
     assert (first.parts, first.pairs, first.pairs_to_go) == ((1, 3), 4, 6)
+    assert "**Unfinished**: these are 1 of 3 parts" in write_card(store, first)
     assert first.seconds_to_go == pytest.approx(first.seconds * 6 / 4)
     before = store.folder.read(labels_file("new", "part-00000.parquet"))
     # A kill between the two files of a part: the part is redone with the same table.
@@ -104,7 +106,7 @@ def test_finished_parts_are_kept_whenever_the_work_stops(store: Store, folder: s
     assert label(store, folder).parts == (3, 3)
     assert store.folder.read(labels_file("new", "part-00000.parquet")) == before == table
     times = {name: Path(store.where(name)).stat().st_mtime_ns for name in store.folder.names("labels/new/part-")}
-    label(store, folder)
+    assert "Unfinished" not in write_card(store, label(store, folder))
     assert times == {name: Path(store.where(name)).stat().st_mtime_ns for name in times}
     assert sorted(by_place(rows(store), "probability")) == sorted({*by_place(rows(store), "probability")})
     assert len(rows(store)) == 200
@@ -112,7 +114,9 @@ def test_finished_parts_are_kept_whenever_the_work_stops(store: Store, folder: s
 
 def test_labels_are_tied_to_their_corpus_linker_and_settings(store: Store, folder: str, tmp_path: Path) -> None:
     label(store, folder)
-    with pytest.raises(InputError, match=r"started its stage 'label new' with other settings: sampling"):
+    with pytest.raises(
+        InputError, match=r"(?s)started its stage 'label new' with other settings: sampling.*another --name"
+    ):
         label(store, folder, sampling=Sampling())
     write_corpus(made("new", 9, seed=2), folder)
     with pytest.raises(InputError, match="other settings: digest"):
@@ -122,6 +126,8 @@ def test_labels_are_tied_to_their_corpus_linker_and_settings(store: Store, folde
         label(store, str(tmp_path / "none"), "none")
     with pytest.raises(InputError, match=r"documents\.jsonl is missing"):
         label(store, str(tmp_path / "nowhere"))
+    with pytest.raises(InputError, match="has no labels 'old'; it has new"):
+        LabelRun(store, "old")
     with pytest.raises(InputError, match="has no learned linker"):
         label(open_run("other"), folder)
 
