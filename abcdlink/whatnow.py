@@ -346,6 +346,9 @@ def _at_rest(store: Store) -> Item:
     elif store.exists(POOL_COUNTS):
         headline = "Candidates are ready for annotators"
         lines = [Line(text="Start annotation", command=f"abcdlink annotate start {key}")]
+    elif "drop" in store.manifest:
+        headline = "Candidates for this data drop are not ready yet"
+        lines = [Line(text="Go on with them, unless that is under way", command="abcdlink run drops")]
     elif store.exists(SEGMENTATION):
         headline = "Sentence boundaries are corrected"
         lines = [

@@ -7,7 +7,7 @@ from prefect import flow, get_run_logger
 
 from abcdlink.corpus.segmentation import get_segmenter
 from abcdlink.domain import find_domain
-from abcdlink.drops import DropResult, open_source, settle, take
+from abcdlink.drops import DropResult, State, open_source, settle, take
 from abcdlink.errors import InputError
 from abcdlink.folders import open_folder
 from abcdlink.locks import DROPS, lock_of
@@ -22,6 +22,8 @@ from tasks.running import key, table
 
 LEDGER = "drops"
 """Folder beside the runs that records which data has been imported."""
+COLUMNS = ("file", "what", "pairs", "why")
+DUPLICATE = "another file has the same content"
 
 
 @flow(name="drops")
@@ -43,12 +45,10 @@ def drops(
         annotation: which candidates annotators see, and how they annotate them.
     """
     run, source = run or get_settings().drops_run, source or get_settings().drops_source
-    if not source:
-        get_run_logger().info("No source of new data is set (ABCDLINK_DROPS_SOURCE): nothing to do.")
-        return []
+    open_source(source)  # whether one is set
     if not run:
         msg = "no run is set for the flow drops to take its shortlist from"
-        raise InputError(msg, "set ABCDLINK_DROPS_RUN, or give the run key of a finished benchmark")
+        raise InputError(msg, "set ABCDLINK_DROPS_RUN to the run key of a finished benchmark")
     domain = run_domain(existing_run(run), domain)
     try:
         # Prefect's own limits are no substitute: a run that dies with its worker keeps its slot.
@@ -103,16 +103,16 @@ def annotate_drop(base: str, domain: str, annotation: AnnotationParameters, resu
 
 def show_drop(result: DropResult) -> None:
     """Show what was imported, what waits, and what was refused or quarantined, if anything."""
-    rows = [
-        {"file": taken.name, "what": "taken", "pairs": taken.pairs, "why": f"{taken.bad_lines} bad lines"}
-        for taken in result.taken
+    shown = [
+        (t.name, "taken", t.pairs, f"{t.bad_lines} bad lines, {t.unchanged} pairs taken before") for t in result.taken
     ]
-    rows += [{"file": w.name, "what": "waits", "pairs": 0, "why": w.reason} for w in result.waiting]
-    rows += [{"file": r.where, "what": "refused", "pairs": 0, "why": r.reason} for r in result.corpus.refused]
-    rows += [{"file": "", "what": "note", "pairs": 0, "why": str(note)} for note in result.corpus.notes]
-    rows += [
-        {"file": q.name, "what": "quarantine", "pairs": 0, "why": f"byte {q.offset}: {q.reason}"}
-        for q in result.quarantined
-    ]
-    if rows:
-        table("drops", rows, "Data drops")
+    shown += [(e.name, "duplicate", 0, DUPLICATE) for e in result.entries if e.state is State.DUPLICATE]
+    shown += [(w.name, "waits", 0, w.reason) for w in result.waiting]
+    unused = [(r.where, "refused", 0, r.reason) for r in result.corpus.refused]
+    unused += [(q.name, "quarantine", 0, f"byte {q.offset}: {q.reason}; {q.hint}") for q in result.quarantined]
+    shown += [*(("", "note", 0, str(note)) for note in result.corpus.notes), *unused]
+    if shown:
+        table("drops", [dict(zip(COLUMNS, row, strict=True)) for row in shown], "Data drops")
+    if unused:
+        name, _, _, why = unused[0]
+        get_run_logger().warning("%d lines or files cannot be used; the first: %s, %s", len(unused), name, why)

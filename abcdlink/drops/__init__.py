@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
+from functools import cached_property
 from typing import IO
 
 from abcdlink.corpus.builder import CorpusBuilder
@@ -11,7 +12,18 @@ from abcdlink.corpus.counts import remarks
 from abcdlink.corpus.leftovers import LinePattern
 from abcdlink.corpus.plain_text import PlainText
 from abcdlink.corpus.segmentation import Segmenter
-from abcdlink.drops.ledger import DropResult, Entry, Quarantined, State, Taken, Waiting, read_known, read_ledger, settle
+from abcdlink.drops.ledger import (
+    DropResult,
+    Entry,
+    Known,
+    Quarantined,
+    State,
+    Taken,
+    Waiting,
+    read_known,
+    read_ledger,
+    settle,
+)
 from abcdlink.drops.reading import Fingerprint, Part, fingerprint, lines, uncompressed
 from abcdlink.drops.sources import DropFile, LocalSource, Source, open_source
 from abcdlink.folders import Folder
@@ -33,8 +45,8 @@ def take(
 ) -> DropResult:
     """Read new, whole files, at most ``limit`` lines of them; nothing is changed anywhere.
 
-    The same bytes under two names are taken once. New content under a known name is a new version: pairs that have
-    not changed are skipped, and a document or pair whose id had other content before gets ``@<version>`` behind its id.
+    The same bytes under two names are taken once, and so is the same pair, whatever the file. New content under a known
+    name is a new version: a document or pair whose id had other content before gets ``@<version>`` behind its id.
     A file that cannot be read waits, and the others go on. From plain text, ``remove`` and the usual leftovers go.
 
     Raises:
@@ -68,6 +80,13 @@ class _Take:
         self.result.corpus = corpus = self.builder.build()
         corpus.notes.extend(remarks(corpus))
         return self.result
+
+    @cached_property
+    def known(self) -> Known:
+        """What all files held that were taken before, in all their versions."""
+        return read_known(
+            self.ledger, {one for entry in self.entries.values() for one in (*entry.history, entry.digest)}
+        )
 
     def _is_done(self, file: DropFile) -> bool:
         entry = self.entries.get(file.name)
@@ -116,7 +135,7 @@ class _Take:
 
     def _read(self, file: DropFile, entry: Entry) -> None:
         """Continue where the entry stopped; what is read counts only if the file has not changed meanwhile."""
-        part = Part(entry, read_known(self.ledger, entry.history))
+        part = Part(entry, read_known(self.ledger, entry.history), self.known)
         complete = True
         with ExitStack() as opened:
             stream: IO[bytes] = opened.enter_context(self.source.open(file.name, 0 if entry.gzip else entry.offset))

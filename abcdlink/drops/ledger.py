@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -86,7 +87,7 @@ def _add(hashes: dict[str, str], name: str, content: str) -> None:
 
 
 class Taken(Record):
-    """What one take read of one file: new pairs, lines that an earlier version held as well, bad lines."""
+    """What one take read of one file: new pairs, lines with pairs that were taken before, bad lines."""
 
     name: str
     digest: str
@@ -128,8 +129,8 @@ def read_ledger(ledger: Folder) -> dict[str, Entry]:
     return {entry.name: entry for entry in parse_records(ledger.read(LEDGER), Entry, ledger.where(LEDGER))}
 
 
-def read_known(ledger: Folder, digests: tuple[str, ...]) -> Known:
-    """Return what the given versions of a file held."""
+def read_known(ledger: Folder, digests: Iterable[str]) -> Known:
+    """Return what files with these digests held."""
     all_known = Known()
     for digest in digests:
         for name in ledger.names(f"{KNOWN}/{digest}/"):

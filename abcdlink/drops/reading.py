@@ -159,10 +159,13 @@ def _excerpt(data: bytes, around: int) -> str:
 
 
 class Part:
-    """Collects the lines of one file that are read in one take; ``before``: what earlier versions of it held."""
+    """Collects the lines of one file that are read in one take.
 
-    def __init__(self, entry: Entry, before: Known) -> None:
-        self.entry, self.before = entry, before
+    ``before``: what earlier versions of it held; ``taken``: what all files held that were taken before.
+    """
+
+    def __init__(self, entry: Entry, before: Known, taken: Known) -> None:
+        self.entry, self.before, self.taken = entry, before, taken
         self.offset = entry.offset
         self.pairs: list[tuple[int, tuple[Document, Document, Pair]]] = []
         self.bad: list[Quarantined] = []
@@ -195,7 +198,7 @@ class Part:
             self.found.add_document(document.id, _hash(document))
         content = _hash(drop)
         self.found.add_pair(drop.pair, content)
-        known = content in self.before.pairs.get(drop.pair, "").split()
+        known = content in self.taken.pairs.get(drop.pair, "").split()
         self.unchanged += known
         return not known
 

@@ -60,7 +60,12 @@ def run_drops(json: JsonOption = False) -> None:
 
     Example: `abcdlink run drops`
     """
-    start_flow("drops/drops", {}, json)
+    from abcdlink.drops import open_source
+    from abcdlink.settings import get_settings
+
+    settings = get_settings()  # those of now, which may be newer than the worker's
+    open_source(settings.drops_source).files()  # an error here is seen, and one in the flow is not
+    start_flow("drops/drops", {"run": settings.drops_run, "source": settings.drops_source}, json)
 
 
 def demo(

@@ -138,7 +138,16 @@ def test_new_data_becomes_an_annotation_batch_once(stack: Stack, tmp_path: Path)
     drop.write_text(json.dumps(line) + "\n" + "{broken\n", encoding="utf-8")
     os.utime(drop, (0, 0))  # a recently changed file is left for later
     parameters = {"run": KEY, "source": str(tmp_path)}
-    prefect.wait(prefect.start("drops/drops", parameters), "Completed")
+    (tmp_path / "copy.jsonl").write_bytes(drop.read_bytes())
+    os.utime(tmp_path / "copy.jsonl", (0, 0))
+    first = prefect.start("drops/drops", parameters)
+    prefect.wait(first, "Completed")
+    (shown,) = [one["data"] for one in prefect.artifacts(first) if one["key"] == "drops"]
+    assert [(row["file"], row["what"], row["pairs"]) for row in json.loads(shown)] == [
+        ("copy.jsonl", "taken", 1),
+        ("drop.jsonl", "duplicate", 0),
+        ("copy.jsonl", "quarantine", 0),
+    ]
     prefect.wait(prefect.start("drops/drops", parameters), "Completed")
     runs = [run["parameters"]["run"] for run in prefect.runs("annotate") if "drop" in run["parameters"]["run"]]
     assert len(runs) == 1

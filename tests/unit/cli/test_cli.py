@@ -264,3 +264,17 @@ def test_paths_given_to_commands_are_found_where_flows_run(
     assert len(take_corpus(open_run("spring", runs), str(parameters["corpus"]), domain).pairs) == 1
     assert Path(runs) == tmp_path / "runs"
     assert get_settings().drops_source == str(tmp_path / "drops")
+
+
+def test_drops_are_taken_by_the_settings_of_the_command(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The worker that takes them read its settings when it was started."""
+    started: list[dict[str, object]] = []
+    monkeypatch.setattr("flows.commands.start_flow", lambda _, parameters, *__: started.append(parameters))
+    monkeypatch.setenv("ABCDLINK_DROPS_RUN", "spring")
+    for source, code in (("", 2), (tmp_path / "nowhere", 2), (tmp_path, 0)):
+        monkeypatch.setenv("ABCDLINK_DROPS_SOURCE", str(source))
+        get_settings.cache_clear()
+        assert run("run", "drops")[0] == code
+    assert started == [{"run": "spring", "source": str(tmp_path)}]

@@ -180,6 +180,14 @@ def test_a_new_version_of_a_file_brings_only_what_changed(drops):
     assert pairs(drops.run().corpus) == ["text@3"]
 
 
+def test_a_pair_is_taken_once_whatever_the_file(drops):
+    drops.put("monday.jsonl", line("p") + line("q"))
+    drops.run()
+    drops.put("tuesday.jsonl", line("p") + line("q", "New.") + line("r"))
+    result = drops.run()
+    assert (pairs(result.corpus), result.taken[0].unchanged) == (["q", "r"], 1)
+
+
 def test_bad_lines_are_quarantined_with_their_line_number_and_the_rest_taken(drops):
     latin = line("caf\u00e9").decode().encode("latin-1")
     bad = [latin, b'{"pair": "x"\n', b'{"pair": "y"}\n', line("z", " "), b"[]\n"]
