@@ -12,6 +12,7 @@ from abcdlink.domain import find_domain
 from abcdlink.folders import LocalFolder
 from abcdlink.report import DASH, counted, render, steps_of
 from abcdlink.report.content import Content, gather
+from abcdlink.report.pictures import name_rows, picture
 from abcdlink.stages.feedback import accept_feedback, end_unasked, outcome_in
 from abcdlink.store import Store
 from tests.helpers.example_people import GUIDELINES, with_people
@@ -142,3 +143,11 @@ def test_no_report_names_accounts(whole: Store, html: str):
 
 def test_nouns_agree_with_their_numbers():
     assert [counted(1, "pair"), counted(2000, "pair"), counted(2, "a", "b")] == ["1 pair", "2,000 pairs", "2 b"]
+
+
+@pytest.mark.usefixtures("rendered")
+def test_a_picture_keeps_letters_that_its_font_lacks_without_a_word(recwarn):
+    with picture(1, "事実") as (axes, parts):
+        name_rows(axes, ["事実", "तथ्य", "حقيقة"])
+    assert all(name in parts[0] for name in ("事実", "तथ्य", "حقيقة"))
+    assert not recwarn.list
