@@ -16,7 +16,9 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
 SCRIPT = Path(__file__).with_name("keys.js")
-TAG = '<script src="{}keys.js" data-email="{}"></script></body>'
+TAG = f'<script src="{HOME}keys.js"></script></body>'.encode()
+EMAIL = re.compile(rb'(<input [^>]*name="email"[^>]* value=)""')
+"""The empty field of sign-up and log-in; people from a platform sign up with the address that it gave them."""
 TO_DO = "To do · "
 FOR_ALL = re.compile(r" · (qualification|(batch|feedback) \d+( · [A-Z])?)$")
 
@@ -72,8 +74,10 @@ class Pages:
             return HttpResponseRedirect(HOME)
         response = self._get_response(request)
         if not response.streaming and response.get("Content-Type", "").startswith("text/html"):
-            tag = TAG.format(HOME, escape(platform.address_for(request)))
-            response.content = response.content.replace(b"</body>", tag.encode(), 1)
+            content = response.content.replace(b"</body>", TAG, 1)
+            if address := platform.address_for(request):
+                content = EMAIL.sub(rb'\1"%s"' % address.encode(), content)
+            response.content = content
             if "Content-Length" in response:
                 response["Content-Length"] = str(len(response.content))
         return response

@@ -12,9 +12,6 @@
   // Nobody is subscribed to Label Studio's newsletter by overlooking the checkbox.
   const news = document.querySelector("input[type=checkbox][name^=allow_newsletters]");
   if (news?.checked) news.click();
-  // People from a platform sign up with the address that the platform gave them.
-  const address = document.currentScript?.dataset.email, field = document.querySelector("input[name=email]");
-  if (address && field && !field.value) field.value = address;
 
   const LINK = 0, NO_LINK = 1, REST = 2;
   let task = "", seen = new Set(), current = -1, asked = 0;

@@ -39,7 +39,7 @@ def come(client: Client, participant: str, email: str) -> httpx.Client:
     page = visit(client, participant, browser=browser)
     assert page.has_redirect_location
     form = browser.get(page.headers["Location"])
-    assert f'data-email="{participant}@email.prolific.com"' in form.text
+    assert f'name="email" id="email" value="{participant}@email.prolific.com"' in form.text
     sent = {"email": email, "password": PASSWORD, "csrfmiddlewaretoken": browser.cookies["csrftoken"]}
     answer = browser.post(page.headers["Location"], data=sent, headers={"Referer": client.url})
     browser.get(answer.headers["Location"]).raise_for_status()
