@@ -15,7 +15,7 @@ from abcdlink.corpus.records import Corpus, Document, Note, Record, Refusal, Sen
 from abcdlink.errors import InputError
 from abcdlink.judgments import opaque
 from abcdlink.layout import NATURAL
-from abcdlink.stages.once import is_done
+from abcdlink.stages.once import at_once, is_done
 from abcdlink.store import Store, parse_records
 
 FOLDER = "boundaries"
@@ -46,6 +46,7 @@ class Segmentation(Record):
     pieces: tuple[Piece, ...]
 
 
+@at_once(FOLDER)
 def prepare(store: Store, first_documents: int | None = None) -> list[AskedDocument]:
     """Choose the documents of the run's corpus that people check, in its order; or return those already chosen.
 

@@ -20,7 +20,7 @@ from abcdlink.errors import InputError, fault_in
 from abcdlink.interannotator.measures import mean_kappa
 from abcdlink.judgments import Annotator, opaque
 from abcdlink.layout import NATURAL, SYNTHETIC
-from abcdlink.stages.once import is_done
+from abcdlink.stages.once import at_once, is_done
 from abcdlink.store import Store
 
 if TYPE_CHECKING:
@@ -163,6 +163,7 @@ def _shuffled(corpus: Corpus, chooser: random.Random) -> list[Pair]:
     return list(by_source.values())
 
 
+@at_once("ratings")
 def prepare(
     store: Store, domain: Domain, synthetic: int, natural: int, seed: int, *, same_targets: bool = False
 ) -> list[RatedDocument]:

@@ -247,6 +247,13 @@ class Store:
             manifest = self.manifest
             self.write_json(MANIFEST, {**manifest, section: {**manifest.get(section, {}), name: value}})
 
+    def take_back(self, section: str, name: str) -> None:
+        """Remove one entry of a section of the manifest."""
+        with lock_of(self.key):
+            manifest = self.manifest
+            rest = {key: value for key, value in manifest[section].items() if key != name}
+            self.write_json(MANIFEST, {**manifest, section: rest})
+
 
 SEALS, SEAL = "seals/", ".sha256"
 ACCEPTED = "accepted"

@@ -233,15 +233,19 @@ def coordinator_rows(
 ) -> list[Row]:
     """Return the same with accounts and screening fields: personal data, for the coordinator alone.
 
-    ``barred``: pseudonym -> why somebody is not eligible.
+    ``barred``: pseudonym -> why somebody is not eligible. Fields that nobody has are left out.
     """
     account = {person.annotator: person.account for person in people}
+    fields = {name: _screened(screening.get(own.lower())) for name, own in account.items()}
+    empty = {field for one in fields.values() for field in one}
+    empty -= {field for one in fields.values() for field, value in one.items() if value not in {"", None}}
     rows = []
     for row in rows_of(applicants, proposed):
-        own = account[str(row["applicant"])]
-        why = (barred or {}).get(str(row["applicant"]), ())
+        name = str(row["applicant"])
+        why = (barred or {}).get(name, ())
         eligible = f"no: {'; '.join(why)}" if why else "yes"
-        rows.append({**row, "account": own, "eligible": eligible, **_screened(screening.get(own.lower()))})
+        known = {field: value for field, value in fields[name].items() if field not in empty}
+        rows.append({**row, "account": account[name], "eligible": eligible, **known})
     return rows
 
 

@@ -17,7 +17,7 @@ from abcdlink.exhaustive import Sample, Source, gold_of, sample_sources
 from abcdlink.judgments import RANDOM, Candidate, Judgment, LabelRule, Pool
 from abcdlink.layout import GOLD_SLUG, QUALIFY_SLUG
 from abcdlink.stages.intake import describe_run
-from abcdlink.stages.once import is_done
+from abcdlink.stages.once import at_once, is_done
 from abcdlink.store import Store
 
 GOLD = "gold"
@@ -49,6 +49,7 @@ class GoldSet(Record):
     links: int
 
 
+@at_once(QUALIFY_SLUG)
 def prepare(
     store: Store,
     domain: Domain,
@@ -80,6 +81,7 @@ def prepare(
     return gold
 
 
+@at_once(GOLD_SLUG)
 def prepare_expert(store: Store, domain: Domain, corpus_folder: str, pairs: Sequence[str]) -> Sample:
     """Take pairs into the run for an expert to link: every source sentence that the filters leave.
 

@@ -115,9 +115,17 @@ def keep_eligibility(store: Store, rules: Eligibility) -> None:
 
 
 def ineligible(store: Store, people: Sequence[Annotator]) -> dict[str, tuple[str, ...]]:
-    """Return pseudonym -> why this applicant is not eligible by the run's rules; those who are, are not in it."""
+    """Return pseudonym -> why this applicant is not eligible by the run's rules; those who are, are not in it.
+
+    Of a participant's accounts only the first is eligible.
+    """
     rules, known = store.find_record(ELIGIBILITY, Eligibility) or Eligibility(), screening_of(store)
-    found = {one.annotator: rules.reasons(known.get(one.account.lower())) for one in people}
+    found, first = dict[str, tuple[str, ...]](), dict[str, str]()
+    for one in people:
+        about = known.get(one.account.lower())
+        earlier = first.setdefault(about.participant_id, one.annotator) if about and about.participant_id else ""
+        again = (f"the same participant as {earlier}",) if earlier not in {"", one.annotator} else ()
+        found[one.annotator] = (*again, *rules.reasons(about))
     return {name: reasons for name, reasons in found.items() if reasons}
 
 

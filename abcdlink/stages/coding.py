@@ -12,12 +12,13 @@ from abcdlink.judgments import Annotator, Judgment, Place, Pool, by_candidate
 from abcdlink.layout import ADJUDICATIONS, CODERS, CODES, CODING, EXHAUSTIVE_JUDGMENTS, NATURAL, POOLS
 from abcdlink.stages.annotate import judged_so_far
 from abcdlink.stages.exhaustive import overlap_of as judges_of_a_source
-from abcdlink.stages.once import is_done
+from abcdlink.stages.once import at_once, is_done
 from abcdlink.store import Store
 
 STAGE = "coding"
 
 
+@at_once(STAGE)
 def prepare_coding(store: Store, most: int, overlap: int, seed: int, patterns: Sequence[str]) -> Coding:
     """Sample at most ``most`` wrong predictions to code, or return the sampled ones.
 
@@ -28,7 +29,6 @@ def prepare_coding(store: Store, most: int, overlap: int, seed: int, patterns: S
     """
     known = patterns_in(patterns)
     asked = {"most": most, "overlap": overlap, "seed": seed, "patterns": [one.model_dump() for one in known]}
-    judged_so_far(store)  # raises before the run is claimed for these settings
     if not is_done(store, STAGE, CODING, asked):
         errors = wrong_predictions(store.read_records(POOLS, Pool), links_so_far(store), store.key)
         chosen = tuple(drawn(errors, most, read_corpus_from(store, NATURAL), seed))

@@ -24,13 +24,14 @@ from abcdlink.judgments import RANDOM, Judgment, LabelRule
 from abcdlink.layout import BENCHMARK, EXHAUSTIVE_JUDGMENTS, NATURAL, RECALL, SAMPLE, SHORTLIST
 from abcdlink.stages.batch_preview import filters_of
 from abcdlink.stages.benchmark import read_benchmark
-from abcdlink.stages.once import is_done
+from abcdlink.stages.once import at_once, is_done
 from abcdlink.stages.shortlist import decided_links, read_shortlist
 from abcdlink.store import Store
 
 STAGE = "exhaustive"
 
 
+@at_once(STAGE)
 def make_sample(
     store: Store,
     domain: Domain,

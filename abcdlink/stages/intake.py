@@ -14,7 +14,7 @@ from abcdlink.drops import DropResult
 from abcdlink.errors import InputError
 from abcdlink.layout import GENERATION, NATURAL, SHORTLIST, TARGETS, model_file
 from abcdlink.stages.candidates import learned_to_rank
-from abcdlink.stages.once import is_done
+from abcdlink.stages.once import at_once, is_done
 from abcdlink.stages.shortlist import read_shortlist
 from abcdlink.store import Store, open_run
 
@@ -31,6 +31,7 @@ VERSIONS = (
 """Packages whose versions a run's manifest records."""
 
 
+@at_once("intake")
 def take_corpus(store: Store, corpus_folder: str, domain: Domain, first_pairs: int | None = None) -> Corpus:
     """Copy a corpus folder into the run and record the run's ingredients.
 
@@ -56,6 +57,7 @@ def take_corpus(store: Store, corpus_folder: str, domain: Domain, first_pairs: i
     return corpus
 
 
+@at_once(TARGETS)
 def take_targets(store: Store, folder: str, domain: Domain, sampling: Sampling) -> Corpus:
     """Sample the documents for which source documents are generated, and copy them into the run.
 

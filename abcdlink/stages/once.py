@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from pydantic import ValidationError
 
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
     from abcdlink.llm.client import LLM
 
 T = TypeVar("T")
+Given = ParamSpec("Given")
+
+
+class OtherInputsError(InputError):
+    """A stage was started with other inputs."""
 
 
 def parts_of(items: Sequence[T], size: int) -> list[Sequence[T]]:
@@ -44,7 +50,7 @@ def is_done(
     what else to give for other inputs.
 
     Raises:
-        InputError: when the stage was started with other inputs.
+        OtherInputsError: when the stage was started with other inputs.
     """
     claimed = store.manifest.get("inputs", {})
     inputs = asked.model_dump(mode="json") if isinstance(asked, Record) else asked
@@ -54,8 +60,31 @@ def is_done(
         changed = sorted(k for k in {*inputs, *claimed[stage]} if inputs.get(k) != claimed[stage].get(k))
         before = ", ".join(f"{k}={claimed[stage].get(k)!r} (now {inputs.get(k)!r})" for k in changed)
         msg = f"run {store.key!r} started its stage {stage!r} with other settings: {before}"
-        raise InputError(msg, f"use the same settings, or {otherwise}")
+        raise OtherInputsError(msg, f"use the same settings, or {otherwise}")
     return store.exists(result)
+
+
+def at_once(
+    stage: str,
+) -> Callable[[Callable[Concatenate[Store, Given], T]], Callable[Concatenate[Store, Given], T]]:
+    """Mark a function that does a stage in one go: what it refuses does not claim the run for these inputs."""
+
+    def mark(do: Callable[Concatenate[Store, Given], T]) -> Callable[Concatenate[Store, Given], T]:
+        @wraps(do)
+        def marked(store: Store, /, *given: Given.args, **named: Given.kwargs) -> T:
+            was_free = stage not in store.manifest.get("inputs", {})
+            try:
+                return do(store, *given, **named)
+            except OtherInputsError:
+                raise
+            except InputError:
+                if was_free and stage in store.manifest.get("inputs", {}):
+                    store.take_back("inputs", stage)
+                raise
+
+        return marked
+
+    return mark
 
 
 def _reads_as(asked: Record, claimed: dict[str, Any]) -> bool:

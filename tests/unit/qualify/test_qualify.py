@@ -224,6 +224,20 @@ def test_a_new_run_can_begin_with_a_qualification(store: Store, news: Domain) ->
         prepare(store, news, "sample", links=10)
 
 
+def test_what_a_qualification_refuses_leaves_the_run_free_for_other_settings(store: Store, news: Domain) -> None:
+    with pytest.raises(InputError, match="no pair 'typo'"):
+        prepare(store, news, "sample", ["typo"])
+    assert prepare(store, news, "sample", links=9).corpus.pairs[0].id == "dairy-leak"
+    for name in ("other", "typo"):  # what was done keeps its settings
+        with pytest.raises(InputError, match="other settings"):
+            prepare(store, news, "sample", [name])
+    assert store.manifest["inputs"]["qualification"]["links"] == 9
+    name = gold_set_of(store).corpus.pairs[0].id
+    with pytest.raises(InputError, match="no pair 'typo'"):
+        prepare_expert(store, news, "sample", ["typo"])
+    assert prepare_expert(store, news, "sample", [name]).sources
+
+
 def test_several_gold_pairs_make_one_qualification(store: Store, news: Domain) -> None:
     names = [pair.id for pair in read_corpus(news.sample_folder).pairs if pair.sources_with_links][:2]
     gold = prepare(store, news, "sample", names[::-1])

@@ -286,3 +286,15 @@ def test_only_eligible_applicants_are_proposed(store: Store, news: Domain) -> No
     assert rows[0]["eligible"].startswith("no: native language is not known; residence is not known")
     add_screening(store, [KNOWN.model_copy(update={"account": ACCOUNTS[0]})])
     assert "applicant-1" not in ineligible(store, people)
+
+
+def test_somebody_who_applies_twice_is_proposed_once(store: Store, news: Domain) -> None:
+    applied(store, news)
+    people = [person(number) for number in (1, 2, 3)]
+    for number, participant in ((0, "p-1"), (1, "p-2"), (2, "p-1")):
+        add_screening(store, [Screening(account=ACCOUNTS[number], participant_id=participant)])
+    barred = ineligible(store, people)
+    assert barred == {"applicant-3": ("the same participant as applicant-1",)}
+    rows = coordinator_rows(applicants_of(store), [], people, screening_of(store), barred)
+    assert {row["applicant"]: row["eligible"] for row in rows}["applicant-3"].startswith("no: the same participant")
+    assert all("participant id" in row and "residence" not in row for row in rows)

@@ -184,6 +184,15 @@ def test_different_settings_for_the_same_run_are_refused_by_name(store: Store, d
     assert "another run key" in refused.value.hint
 
 
+def test_a_corpus_that_is_refused_leaves_the_run_free_for_another(domain: Domain, tmp_path: Path) -> None:
+    store, wrong = open_run("second-try"), str(documents_alone(tmp_path / "no-pairs", 2))
+    with pytest.raises(InputError, match="contains no pairs"):
+        take_corpus(store, wrong, domain)
+    assert len(take_corpus(store, "sample", domain, first_pairs=1).pairs) == 1
+    with pytest.raises(InputError, match="other settings"):
+        take_corpus(store, wrong, domain)
+
+
 def test_a_run_keeps_to_the_domain_it_was_begun_with(store: Store) -> None:
     assert domain_of(store).name == "news"
     assert domain_of(store, "news").name == "news"
