@@ -230,7 +230,7 @@ def estimate(
     answers = [np.array([said[one.at] for one in part if one.at in said], float) for part in (above, below)]
     if not all(len(part) for part in answers):
         msg = "the judgments do not cover candidates above and below the threshold"
-        raise InputError(msg, "have more candidates judged, or audit with a larger number")
+        raise InputError(msg, "have more candidates judged, or audit again: `abcdlink labels audit ... --as OTHER-KEY`")
     right = float(answers[0].sum())
     asked = [one for one in below if one.at in said]
     # Judged ones stand for those that were drawn and have no label.

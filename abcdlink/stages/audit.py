@@ -51,11 +51,11 @@ def make_audit(
     """Sample candidates for an audit and create a run of one batch in which people judge them.
 
     About ``wanted`` candidates are sampled, half of them links by the threshold that the target precision sets. An
-    empty ``key`` is derived from the run's and the labels' names. All parts of the labels must be finished.
+    empty ``key`` is derived from the run's and the labels' names. All parts of the labels must be finished. Of several
+    audits of the same labels, the one made last counts.
 
     Raises:
-        InputError: when parts are unfinished, no threshold reaches the precision, the labels have another audit, or
-            the new run's key is taken.
+        InputError: when parts are unfinished, no threshold reaches the precision, or the new run's key is taken.
     """
     labels = LabelRun(store, name)
     summary = labels.summary(precision)
@@ -80,7 +80,8 @@ def make_audit(
     if judged.exists(MANIFEST) and METHOD not in judged.manifest.get("inputs", {}):
         msg = f"the run {plan.run!r} already exists"
         raise InputError(msg, "choose another run key with --as")
-    if is_done(judged, METHOD, POOL_COUNTS, plan) and is_done(store, f"audit {name}", labels_file(name, AUDIT), plan):
+    is_made = is_done(judged, METHOD, POOL_COUNTS, plan, "another run key with --as")
+    if is_made and store.find_record(labels_file(name, AUDIT), AuditPlan) == plan:
         return plan
     drawn = draw(labels.tables, plan.threshold, plan.links, wanted, seed)
     # The run's own files are written last: once the counts exist, it can be annotated.

@@ -131,8 +131,9 @@ def preview_batch(store: Store, domain: Domain, batch: int, overlap: int) -> Bat
     corpus = read_corpus_from(store, NATURAL)
     asked = {(pool.pair, pool.source) for pool in pools}
     plan = plan_of(store)
-    names = _pairs_of(store, plan, batch) | {pool.pair for pool in pools}
-    nothing = (plan.mode if plan else PoolMode.COMPARISON).nothing
+    # What an audit of labels judges is a random sample, of which nothing is left out.
+    names = _pairs_of(store, plan, batch) | {pool.pair for pool in pools} if plan else set[str]()
+    nothing = plan.mode.nothing if plan else ""
     pairs = [pair for pair in corpus.pairs if pair.id in names]
     left_out = Counter(
         filters.reason_to_leave_out(sentence.text) or nothing
@@ -162,9 +163,7 @@ def preview_batch(store: Store, domain: Domain, batch: int, overlap: int) -> Bat
     )
 
 
-def _pairs_of(store: Store, plan: PoolPlan | None, batch: int) -> set[str]:
-    if plan is None:
-        return set()
+def _pairs_of(store: Store, plan: PoolPlan, batch: int) -> set[str]:
     if plan.mode is PoolMode.BUDGET:
         return set(read_choice(store, batch).pairs)
     divided = split_batches(read_corpus_from(store, NATURAL).pairs, plan.batches)

@@ -21,6 +21,7 @@ from abcdlink.judgments import Annotator, Judgment, Label, Pool
 from abcdlink.labels.parts import Sampling
 from abcdlink.layout import ANNOTATORS, JUDGMENTS, POOLS
 from abcdlink.stages.audit import make_audit, read_audit, write_card
+from abcdlink.stages.batch_preview import preview_batch
 from abcdlink.stages.intake import describe_run
 from abcdlink.stages.label import LabelRun, plan_labels, run_labels
 from abcdlink.store import Store, open_run
@@ -119,6 +120,7 @@ def test_an_audit_is_judged_by_people_and_reported_on_the_card(labelled: Store) 
     pools = judged.read_records(POOLS, Pool)
     assert {candidate.method for pool in pools for candidate in pool.candidates} == {"audit"}
     assert {pool.batch for pool in pools} == {1}
+    assert preview_batch(judged, find_domain("news"), 1, 2).left_out == {}
     before = judged.folder.read(POOLS)
     assert make_audit(labelled, "many", precision=0.8, wanted=150) == plan
     assert judged.folder.read(POOLS) == before
@@ -158,8 +160,12 @@ def test_impossible_audits_are_refused(labelled: Store, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"reaches a precision of 0\.999"):
         make_audit(labelled, "many", precision=0.999)
     make_audit(labelled, "many", precision=0.8, wanted=60)
-    with pytest.raises(InputError, match="started its stage 'audit' with other settings: wanted"):
+    with pytest.raises(InputError, match=r"(?s)started its stage 'audit' with other settings: wanted.*with --as"):
         make_audit(labelled, "many", precision=0.8, wanted=61)
+    for _ in range(2):
+        for key in ("", "second"):
+            plan = make_audit(labelled, "many", precision=0.8, wanted=60, key=key)
+            assert f"is in the run `{plan.run}`" in write_card(labelled, LabelRun(labelled, "many").summary(0.8))
     with pytest.raises(InputError, match="the run 'run' already exists"):
         make_audit(labelled, "many", precision=0.8, key="run")
     write_corpus(made("two", 60, seed=4), tmp_path / "two")
