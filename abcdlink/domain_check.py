@@ -176,10 +176,15 @@ def _unchanged(domain: Domain) -> Iterator[str]:
             own, theirs = domain.folder / name, model / name
             if own.is_file() and theirs.is_file() and own.read_bytes() == theirs.read_bytes():
                 yield f"{name} is unchanged from the domain {model.name}"
-        ours, shipped = domain.settings.generation, Domain(model).settings.generation
+        ours, shipped = domain.settings, Domain(model).settings
         for name in OWN_SETTINGS:
-            if getattr(ours, name) and getattr(ours, name) == getattr(shipped, name):
+            own_value = getattr(ours.generation, name)
+            if own_value and own_value == getattr(shipped.generation, name):
                 yield f"domain.toml: {name} of [generation] is unchanged from the domain {model.name}"
+        if ours.language != shipped.language:
+            for table, name in (("sources", "exclude"), ("targets", "exclude"), ("cleaning", "rules")):
+                if getattr(getattr(ours, table), name) == getattr(getattr(shipped, table), name):
+                    yield f"domain.toml: {name} of [{table}] is unchanged from {model.name}, for English texts"
 
 
 def _remarks_on_generation(domain: Domain) -> Iterator[str]:

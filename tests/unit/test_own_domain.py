@@ -95,6 +95,10 @@ def test_leftovers_of_the_template_and_leaks_are_reported(copy: Path) -> None:
     remarks = check_domain(Domain(copy)).remarks
     names = ("guidelines.md", "generate_document.j2", "domain.toml: unlinked_topics of [generation]")
     assert [f"{name} is unchanged from the domain reviews" in remarks for name in names] == [True] * 3
+    assert not any("English" in remark for remark in remarks)
+    changed(copy, "domain.toml", 'language = "en"', 'language = "el"')
+    for name in ("exclude of [sources]", "exclude of [targets]", "rules of [cleaning]"):
+        assert f"domain.toml: {name} is unchanged from reviews, for English texts" in check_domain(Domain(copy)).remarks
     changed(copy, "guidelines.md", "## Link", "The candidates come from a retriever, the rest is random.\n\n## Link")
     (copy / "link_description.md").write_text("Same topic.", encoding="utf-8")
     (copy / "examples.jsonl").write_text('{"source": "See Figure 4.", "target": "A curve is shown.", "link": true}\n')
