@@ -8,11 +8,12 @@ import re
 
 from abcdlink.errors import InputError
 from abcdlink.judgments import Annotator
-from abcdlink.layout import ADJUDICATORS, ANNOTATORS, CODERS, WAITING
+from abcdlink.layout import ADJUDICATORS, ANNOTATORS, CODERS
 from abcdlink.qualify import APPLICANTS
 from abcdlink.qualify.screening import SCREENING
 from abcdlink.rate import RATERS
 from abcdlink.store import Store
+from abcdlink.waiting import WaitsFor, all_waiting
 
 PEOPLE = tuple(name.rpartition("/")[2] for name in (ANNOTATORS, ADJUDICATORS, CODERS, RATERS, APPLICANTS))
 """Files that say who is behind a pseudonym, in whichever folder of the run they are."""
@@ -32,11 +33,16 @@ def forget(store: Store, account: str) -> list[str]:
     When it is killed midway, the next call does the rest.
 
     Raises:
-        InputError: when the run knows no such account, or still waits for people.
+        InputError: when it is no e-mail address, the run knows no such account, or a flow of it is at work or waits.
     """
-    if waiting := store.folder.names(f"{WAITING}/"):
-        msg = f"run {store.key!r} is still waiting for people ({', '.join(waiting)}), and would read the account again"
-        raise InputError(msg, "wait until its batches are complete, or cancel its runs in Prefect")
+    if busy := [flow for flow, waiting in all_waiting(store) if waiting.kind not in {WaitsFor.NOTHING, WaitsFor.FIX}]:
+        msg = f"run {store.key!r} is not finished ({', '.join(busy)}), and would read the account again"
+        raise InputError(
+            msg, f"`abcdlink status {store.key}` says what it waits for; end that, or cancel it in Prefect"
+        )
+    if "@" not in account:  # a pseudonym is in every judgment, which must stay
+        msg = f"{account!r} is not the e-mail address of an account"
+        raise InputError(msg, f"`abcdlink annotators show {store.key}` lists the accounts of its people")
     pattern = _pattern(account)
     names = [name for name in store.folder.names() if pattern.search(_unpacked(name, store))]
     if not names:

@@ -10,6 +10,7 @@ import pytest
 from abcdlink.errors import InputError
 from abcdlink.judgments import Annotator
 from abcdlink.store import Store, open_run
+from abcdlink.waiting import WaitsFor, wait_for
 from tests.helpers.command_line import call, called
 
 ADA, BEN = "ada.o'hara+x@example.org", "ben@example.org"
@@ -59,8 +60,21 @@ def test_no_trace_of_an_account_is_left_and_others_stay(run: Store, account: str
         call("annotators", "forget", "spring", account)
 
 
-def test_a_run_waiting_for_people_cannot_forget_an_account(run: Store) -> None:
-    run.write_json("waiting/annotate.json", {})
-    with pytest.raises(InputError, match="still waiting for people"):
-        call("annotators", "forget", "spring", ADA)
+def test_a_pseudonym_is_no_account_and_stays_in_the_judgments(run: Store) -> None:
+    before = everything(run)
+    with pytest.raises(InputError, match="'annotator-2' is not the e-mail address of an account"):
+        call("annotators", "forget", "spring", "annotator-2")
+    assert everything(run) == before
+
+
+def test_an_account_is_forgotten_once_nothing_of_the_run_is_at_work_or_waits(run: Store) -> None:
+    over = {WaitsFor.NOTHING, WaitsFor.FIX}
+    for kind in set(WaitsFor) - over:
+        wait_for(run, "flow-run", "annotate", kind)
+        with pytest.raises(InputError, match=r"not finished \(annotate\)"):
+            call("annotators", "forget", "spring", ADA)
     assert [one["account"] for one in called("annotators", "show", "spring")["people"]][:2] == [ADA, BEN]
+    for kind, account in zip(sorted(over), (ADA, BEN), strict=True):
+        wait_for(run, "flow-run", "annotate", kind)
+        call("annotators", "forget", "spring", account)
+    assert not {ADA, BEN} & {one["account"] for one in called("annotators", "show", "spring")["people"]}
