@@ -143,7 +143,7 @@ def apply_segmentations(corpus: Corpus, segmentations: Sequence[Segmentation]) -
         elif made != document:
             documents[name] = made
             changed.append(name)
-    notes = [*corpus.notes, *([Note.of("documents with corrected sentence boundaries", changed)] if changed else [])]
+    notes = [*corpus.notes, *([Note.of("Documents with corrected sentence boundaries", changed)] if changed else [])]
     return corpus.model_copy(update={"documents": documents, "refused": [*corpus.refused, *refused], "notes": notes})
 
 

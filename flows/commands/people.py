@@ -154,7 +154,15 @@ def show_boundaries(run: RunArgument, json: JsonOption = False) -> None:
 
     Example: `abcdlink boundaries show spring-boundaries`
     """
-    from abcdlink.boundaries import CORRECTED, FOLDER, SEGMENTATION, changed_documents, read_segmentations
+    from abcdlink.boundaries import (
+        ASKED,
+        CORRECTED,
+        FOLDER,
+        SEGMENTATION,
+        AskedDocument,
+        changed_documents,
+        read_segmentations,
+    )
     from abcdlink.corpus.io import read_corpus_from
     from abcdlink.layout import ANOMALIES
 
@@ -172,7 +180,8 @@ def show_boundaries(run: RunArgument, json: JsonOption = False) -> None:
             }
         )
         return
-    say(f"Checked {len(done)} documents; sentences changed in {len(changed_documents(store))} of them.")
+    asked = len(store.read_records(ASKED, AskedDocument))
+    say(f"Documents checked: {len(done)} of {asked}; with changed sentences: {len(changed_documents(store))}.")
     for refusal in made.refused:
         say(f"Left as it was: {refusal.where}: {refusal.reason}.")
     for anomaly in anomalies:

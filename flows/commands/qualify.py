@@ -139,9 +139,12 @@ def show(
     if json:
         print_json({"applicants": rows, "proposed": names, "qualified": taken})
         return
-    columns = list(dict.fromkeys(column for row in rows for column in row)) or ["applicant"]
+    columns = list(dict.fromkeys(column for row in rows for column in row))
     cells = [["" if row.get(column) is None else row[column] for column in columns] for row in rows]
-    print_table(f"{run}: applicants", columns, cells, texts=len(columns))
+    if rows:
+        print_table(f"{run}: applicants", columns, cells, texts=len(columns))
+    else:
+        say("Nobody has judged a task yet.")
     say("Not decided yet." if taken is None else f"Qualified: {', '.join(taken)}.")
 
 

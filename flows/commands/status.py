@@ -207,7 +207,7 @@ def close_of(name: str, flow: str) -> Callable[..., None]:
         close_project(store, waiting.slug, standing.tasks if standing else 0)
         resume_run(waiting.flow_run)
         told = f"Closed {waiting.slug} of run {run}: it continues with the answers so far"
-        told += f", {left} of {standing.tasks} tasks are open" if standing and left else ""
+        told += f"; open tasks: {left} of {standing.tasks}" if standing and left else ""
         answer(store, f"{told}.", json, wait, waiting.flow_run)
 
     close.__doc__ = f"""Stop waiting for people: continue with the answers so far.

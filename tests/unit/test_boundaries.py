@@ -69,7 +69,7 @@ def test_sentences_are_joined_split_and_left_out() -> None:
         ("s3.3", "nobody knows by whom."),
     ]
     assert after.documents["other"] == OTHER
-    assert [str(note) for note in after.notes] == ["documents with corrected sentence boundaries: 1 (d)"]
+    assert [str(note) for note in after.notes] == ["Documents with corrected sentence boundaries: 1 (d)"]
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_answers_become_a_new_version_of_the_corpus_and_are_applied_again(store:
     assert read_corpus(str(tmp_path / "out")).documents["d"].texts == made.documents["d"].texts
     assert len(read_segmentations(store)) == 2
     shown = call("boundaries", "show", "look")
-    assert "Checked 2 documents; sentences changed in 1 of them." in shown
+    assert "Documents checked: 2 of 2; with changed sentences: 1." in shown
     assert (
         "Looks wrong: corrector-1, document 'd': a sentence should begin with 'gone', which is in no sentence" in shown
     )

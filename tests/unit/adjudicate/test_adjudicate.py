@@ -183,7 +183,7 @@ def test_the_data_set_and_report_show_the_decisions(tmp_path: Path) -> None:
     assert store.manifest["exports"]["jsonl"]["rule"] == "adjudicated"
     assert store.manifest["exports"]["jsonl"]["links"] == summary.total.links
     page = Path(write_report(store)).read_text(encoding="utf-8")
-    assert f"{summary.total.to_link} were decided to be links" in page
+    assert f"Decided to be links: {summary.total.to_link};" in page
     # Among the disagreements; those decided to be links, among the links.
     assert page.count("decided by adjudicator-1") == len(made) + summary.total.to_link
     assert "eve &lt;b&gt;skipped" in page
