@@ -45,6 +45,7 @@ PLACES = (
 
 WITH_ANSWERS = r"tasks.*|dm/tasks.*|dm/views.*|dm/actions|projects/\d+/(next|tasks)"
 STATE = re.compile(r"^(To do|Closed) · ")
+CLOSED = "Closed · "
 OWN = re.compile(r".* · [A-Z]")
 """The title of one annotator's own project, without its prefix."""
 
@@ -175,7 +176,7 @@ def partial_view(user: Row) -> Callable[[dict[str, Any]], bool]:
 
     def keep(listed: dict[str, Any]) -> bool:
         project = apps.get_model("projects", "Project").objects.filter(pk=listed.get("id")).first()
-        return not str(listed.get("title", "")).startswith("Closed · ") and not other_project(project, user)
+        return not str(listed.get("title", "")).startswith(CLOSED) and not other_project(project, user)
 
     return keep
 

@@ -1,5 +1,7 @@
 """The queue of a tab counts answers and locks: a task that enough people have taken is not offered to others.
 
+In a closed project nothing is.
+
 Label Studio offers the first task of a tab that is not marked as done. It does not check who has a task open, so
 people who share a project would all judge the same task. When two people submit a task at the same moment, each of
 their requests counts the answers and writes the mark; the one that counted first may write last, and the task stays
@@ -14,6 +16,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
+from abcdlink_guard import CLOSED
 from django.apps import apps
 from django.conf import settings
 from django.db.models import Q
@@ -34,7 +37,9 @@ def heed_locks(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[
 
     def choose_untaken(user: Row, tasks: Row, project: Row, *more: object) -> tuple[Row, str]:
         with CHOOSING:
-            found: tuple[Row, str] = choose(user, tasks.exclude(pk__in=taken(user, project)), project, *more)
+            # Answers that come after a project was closed count nowhere.
+            left = tasks.none() if project.title.startswith(CLOSED) else tasks.exclude(pk__in=taken(user, project))
+            found: tuple[Row, str] = choose(user, left, project, *more)
             # Label Studio does not renew a lock when everyone who may answer already has one.
             until = now() + timedelta(seconds=settings.TASK_LOCK_TTL)
             _rows("TaskLock").filter(task=found[0], user=user).update(expire_at=until)

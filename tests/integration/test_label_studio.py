@@ -17,7 +17,7 @@ from abcdlink.errors import InputError, ServiceError
 from abcdlink.judgments import Label
 from labelstudio_config import projects
 from labelstudio_config.accounts import log_in, sign_up, with_own_token
-from labelstudio_config.client import Client, connect
+from labelstudio_config.client import CLOSED, TO_DO, Client, connect
 from labelstudio_config.pages.annotate import batch_title
 from labelstudio_config.projects import PushResult
 from labelstudio_config.run import find_project, require_project
@@ -186,7 +186,7 @@ def test_eight_simultaneous_annotators_never_leave_a_batch_waiting(client: Clien
     assert Counter(j.label for j in result.judgments) == {Label.LINK: 6 * 8 * 2, Label.NO_LINK: 6 * 8}
 
 
-def test_a_fully_answered_task_is_offered_to_nobody_even_if_its_mark_was_lost(
+def test_nobody_is_offered_a_fully_answered_task_whose_mark_was_lost_or_one_of_a_closed_project(
     client: Client, label_studio: LabelStudioServer
 ) -> None:
     """Of two people who submit at the same moment, the request that counted first may write last: not done."""
@@ -214,6 +214,9 @@ def test_a_fully_answered_task_is_offered_to_nobody_even_if_its_mark_was_lost(
         assert not marked(is_labeled=False)
         assert [offered(cy), offered(dan), offered(eve)] == [second, second, None]
         assert marked()
+        for state, task in ((CLOSED, None), (TO_DO, second)):
+            client.retitle(project, f"{state}batch", "#9A9A9A")
+            assert offered(cy) == task
 
 
 def test_progress_rises_with_each_answer_and_a_skip_counts_as_done_but_missing(client: Client) -> None:
