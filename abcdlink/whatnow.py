@@ -32,6 +32,7 @@ from abcdlink.layout import (
     is_feedback,
 )
 from abcdlink.linking.records import ApproachKind
+from abcdlink.qualify import QUALIFIED
 from abcdlink.stages.batch_preview import preview_of, review_of
 from abcdlink.stages.decide import PART_SIZE as PAIRS_PER_DECISION
 from abcdlink.stages.generate import PART_SIZE as DOCUMENTS_PER_PART
@@ -356,7 +357,8 @@ def _at_rest(store: Store) -> Item:
             Line(text="A job with it", command=f"abcdlink start OTHER-KEY --corpus {store.where(CORRECTED)}"),
         ]
     else:
-        done = [name for name in stages_of(store) if store.exists(STAGES[name])]
+        done = ["qualification"] if store.exists(QUALIFIED) else []
+        done += [name for name in stages_of(store) if store.exists(STAGES[name])]
         headline = f"Nothing is running; done: {', '.join(done)}" if done else "Nothing has started"
         lines = [Line(text="Start, or continue from what is there", command=f"abcdlink start {key} --corpus FOLDER")]
     return Item(flow="", kind=WaitsFor.NOTHING, headline=headline, lines=tuple(lines))

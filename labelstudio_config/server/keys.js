@@ -66,7 +66,7 @@
     if (over && !shown) {
       const place = document.createElement("div");
       place.id = "xd-next";
-      place.innerHTML = "<b>You have finished all tasks here. Thank you!</b> " +
+      place.innerHTML = "<b>There is nothing left to do here. Thank you!</b> " +
         "<a href='/abcdlink/' target='_self' data-external>See what comes next</a>. That page always shows it; bookmark it if you like.";
       place.style.cssText = "position:fixed;z-index:50;left:50%;top:60%;transform:translateX(-50%);padding:14px 20px;" +
         "border:1px solid #2f6fde;border-radius:8px;max-width:90vw;font-size:16px;background:var(--color-neutral-background,#fff)";

@@ -24,6 +24,7 @@ from abcdlink.layout import (
     generation_part,
 )
 from abcdlink.linking.records import Approach, ApproachKind
+from abcdlink.qualify import QUALIFIED, Qualified
 from abcdlink.report import write_report
 from abcdlink.stages.batch_preview import PREVIEW, REVIEW, BatchPreview, Review
 from abcdlink.store import Store, all_runs, open_run
@@ -172,8 +173,10 @@ def test_candidates_of_an_llm_are_counted_from_its_first_pair(run: Store) -> Non
 @pytest.mark.usefixtures("no_drawing")
 def test_what_comes_next_when_nothing_runs(run: Store, tmp_path: Path) -> None:
     assert "Nothing has started" in text(run)
+    run.write_record(QUALIFIED, Qualified(accounts=("a@example.org",), annotators=("applicant-1",)))
+    assert "done: qualification." in text(run)
     take_in(run)
-    assert "done: corpus" in text(run)
+    assert "done: qualification, corpus" in text(run)
     run.note("drop", {"shortlist_of": "autumn"})
     assert "not ready yet" in text(run)
     assert "abcdlink run drops" in text(run)
