@@ -1,8 +1,8 @@
 """Reads tables with one document or one pair of documents in each row: CSV, Parquet, and Hugging Face data sets.
 
 Columns are found by their role, which is also their usual name: ``text`` and ``id`` of a document alone; ``source``,
-``target``, ``source_id``, ``target_id`` and ``pair`` of a pair. ``--columns`` says where they are named otherwise.
-A text may be a list of sentences where the format has lists. The other columns become metadata of the documents.
+``target``, ``source_id``, ``target_id`` and ``pair`` (or ``id``) of a pair. ``--columns`` says where they have other
+names. A text may be a list of sentences where the format has lists. The other columns become metadata of the documents.
 """
 
 from __future__ import annotations
@@ -201,7 +201,7 @@ def _add(
     builder: CorpusBuilder, given: ImportSource, where: str, name: str, cells: Mapping[str, Any], meta: dict[str, str]
 ) -> None:
     if "source" in cells and "target" in cells:
-        pair = _name(cells.get("pair")) or name
+        pair = _name(cells.get("pair")) or _name(cells.get("id")) or name
         ids = [_name(cells.get(f"{side}_id")) or f"{pair}_{side}" for side in ("source", "target")]
         source, target = (
             _document(given, document, cells[side], side, meta)

@@ -72,6 +72,12 @@ def test_each_row_can_be_a_pair(tmp_path, ending):
     assert (list(alone.documents), alone.pairs) == (["p_target", "q_target"], [])
 
 
+def test_a_pair_may_be_named_by_the_column_for_ids(tmp_path):
+    rows = {"Ticket": ["A-7"], "source": ["It crashes."], "target": ["A crash was removed."]}
+    corpus = load("csv", written(tmp_path, "csv", rows), columns={"id": "Ticket"})
+    assert [(pair.id, pair.source) for pair in corpus.pairs] == [("A-7", "A-7_source")]
+
+
 @pytest.mark.parametrize("ending", ["csv", "parquet", "hf"])
 def test_unnamed_rows_are_numbered_and_filtered_by_metadata(tmp_path, ending):
     corpus = load(ending, written(tmp_path, ending, ROWS), columns={"text": "body"}, only={"topic": ("weather",)})
