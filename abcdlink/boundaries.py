@@ -82,8 +82,8 @@ def segment(
     for words in filter(None, map(_tidy, begins)):
         places = [(name, at) for name, text in texts.items() for at in _inside(words, text)]
         if len(places) != 1:
-            found = "in no sentence" if not places else f"in {len(places)} places"
-            problems.append(f"a sentence should begin with {words!r}, which is {found} after its first word")
+            found = f"{len(places)} places have" if places else "no sentence has"
+            problems.append(f"nothing was cut before {words!r}: {found} these words after the first")
             continue
         cuts[places[0][0]].add(places[0][1])
     pieces: list[Piece] = []

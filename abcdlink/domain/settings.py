@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -34,7 +35,10 @@ def _compiling(expressions: tuple[str, ...]) -> tuple[str, ...]:
     """Return regular expressions as they are; ``ValueError`` names one that cannot be compiled."""
     for expression in expressions:
         try:
-            re.compile(expression)
+            with warnings.catch_warnings():
+                # "[[(]" means what it says, whatever later versions of Python make of it.
+                warnings.simplefilter("ignore", FutureWarning)
+                re.compile(expression)
         except re.error as error:
             msg = f"{expression!r} is not a valid regular expression: {error}"
             raise ValueError(msg) from None

@@ -75,10 +75,10 @@ def test_sentences_are_joined_split_and_left_out() -> None:
 @pytest.mark.parametrize(
     ("joined", "dropped", "begins", "problem"),
     [
-        (set(), set(), ["nowhere"], "'nowhere', which is in no sentence"),
-        (set(), set(), ["The bridge"], "'The bridge', which is in no sentence after its first word"),
-        (set(), set(), ["be"], "'be', which is in 3 places"),
-        (set(), set(), ["ears old"], "'ears old', which is in no sentence"),
+        (set(), set(), ["nowhere"], "nothing was cut before 'nowhere': no sentence has"),
+        (set(), set(), ["The bridge"], "'The bridge': no sentence has these words after the first"),
+        (set(), set(), ["be"], "'be': 3 places have these words"),
+        (set(), set(), ["ears old"], "'ears old': no sentence has"),
         ({"s2"}, {"s2"}, [], "sentence 3 is joined with the one before, but one of them is left out"),
         ({"s3"}, {"s2"}, [], "sentence 4 is joined with the one before, but one of them is left out"),
     ],
@@ -207,9 +207,7 @@ def test_answers_become_a_new_version_of_the_corpus_and_are_applied_again(store:
     assert len(read_segmentations(store)) == 2
     shown = call("boundaries", "show", "look")
     assert "Documents checked: 2 of 2; with changed sentences: 1." in shown
-    assert (
-        "Looks wrong: corrector-1, document 'd': a sentence should begin with 'gone', which is in no sentence" in shown
-    )
+    assert "Looks wrong: corrector-1, document 'd': nothing was cut before 'gone': no sentence has" in shown
     now = "\n".join(what_now(store).plain())
     assert now.startswith("Sentence boundaries are corrected.")
     assert f"abcdlink start OTHER-KEY --corpus {store.where(CORRECTED)}" in now

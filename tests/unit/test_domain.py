@@ -86,6 +86,13 @@ def test_a_bad_expression_in_a_filter_is_named(copy):
         Domain(copy)
 
 
+def test_a_bracket_within_brackets_gives_no_warning(copy, recwarn):
+    path = copy / "domain.toml"
+    path.write_text(path.read_text().replace("exclude = [", "exclude = [\n    '^[[(]note',", 1))
+    assert Domain(copy).settings.sources.reason_to_leave_out("[note by the archivist on the recording")
+    assert not recwarn.list
+
+
 def test_an_unknown_domain_is_reported_with_searched_folders_and_known_domains(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError, match=r"news, reviews") as caught:
