@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from functools import cache
 
@@ -21,6 +22,9 @@ it parts words, tags stay in flags.
 MARKS = regex.compile(r"[\u061c\u200e\u200f]")
 """Marks of direction, which people need to see a text in the right order."""
 
+NOT_SEEN = re.compile("[\u00ad\u061c\u180e\u200b\u200e\u200f\u202d\u202e\u2060-\u2064\ufeff\U000e0000-\U000e007f]")
+"""What both may match, told at once in the many texts without."""
+
 READ_AS = ("WINDOWS-1252", "WINDOWS-1251", "WINDOWS-1253", "WINDOWS-1256")
 """As what UTF-8 is read by mistake."""
 RUN = regex.compile(r"[^\x00-\x7f\u00a0]{2,}")
@@ -36,12 +40,19 @@ CHANCE = regex.compile("[\u00c0-\u00df][\u00ab\u00bb\u2013\u2014\u2018\u2019\u20
 
 def without_hidden(text: str) -> str:
     """Return a text without the characters that nobody sees."""
-    return text if text.isascii() else HIDDEN.sub("", text)
+    return HIDDEN.sub("", text) if NOT_SEEN.search(text) else text
+
+
+def holds_hidden(text: str) -> bool:
+    """Tell whether a text has characters that nobody sees."""
+    return NOT_SEEN.search(text) is not None and HIDDEN.search(text) is not None
 
 
 def as_compared(text: str) -> str:
     """Return a text as words are compared: letters composed (NFC), without hidden characters and direction marks."""
-    return text if text.isascii() else unicodedata.normalize("NFC", MARKS.sub("", without_hidden(text)))
+    if text.isascii():
+        return text
+    return unicodedata.normalize("NFC", MARKS.sub("", without_hidden(text)) if NOT_SEEN.search(text) else text)
 
 
 def in_order(text: str) -> str:
@@ -60,12 +71,26 @@ def in_order(text: str) -> str:
 
 def garbled_by(text: str) -> str:
     """Return the encoding as which UTF-8 was read where a text says "Ã©" instead of "é"; empty where it looks sound."""
-    if not text.isascii():
+    if not text.isascii() and _beginnings().search(text):
         for run in RUN.findall(text):
             for encoding in READ_AS:
                 if not CHANCE.fullmatch(run) and SOUND.fullmatch(_read_again(run, encoding)):
                     return encoding
     return ""
+
+
+@cache
+def _beginnings() -> re.Pattern[str]:
+    """Return a pattern of how runs begin that may be UTF-8 read as another encoding."""
+    found = []
+    for encoding in READ_AS:
+        letters = {code: re.escape(letter) for letter, code in _codes(encoding).items()}
+        two, three, four, more = (
+            f"[{''.join(letters[code] for code in range(*codes))}]"
+            for codes in ((0xC2, 0xE0), (0xE0, 0xF0), (0xF0, 0xF5), (0x80, 0xC0))
+        )
+        found += [two + more, three + more * 2, four + more * 3]
+    return re.compile(f"(?<![^\x00-\x7f\u00a0])(?:{'|'.join(found)})")
 
 
 def _read_again(run: str, encoding: str) -> str:

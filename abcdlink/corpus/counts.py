@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from abcdlink.characters import HIDDEN, as_compared, garbled_by
+from abcdlink.characters import as_compared, garbled_by, holds_hidden
 from abcdlink.corpus.gold import linked_cells
 from abcdlink.corpus.records import Corpus, Document, Note, Record
 
@@ -207,7 +207,7 @@ def remarks(corpus: Corpus) -> list[Note]:
 def _oddities(text: str) -> Iterator[str]:
     if is_suspicious(text):
         yield LIKE_INSTRUCTIONS
-    if HIDDEN.search(text):
+    if holds_hidden(text):
         yield HOLD_HIDDEN
     if encoding := garbled_by(text):
         yield GARBLED.format(encoding)
