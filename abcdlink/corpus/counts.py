@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from abcdlink.characters import as_compared, garbled_by, holds_hidden
+from abcdlink.characters import HIDDEN, as_compared, garbled_by, holds_hidden
 from abcdlink.corpus.gold import linked_cells
 from abcdlink.corpus.records import Corpus, Document, Note, Record
 
@@ -195,7 +195,8 @@ def remarks(corpus: Corpus) -> list[Note]:
         contents[document.id] = hash(tuple(document.texts))
         for sentence in document.sentences:
             for what in _oddities(sentence.text):
-                found[what].append(f"{document.id}, {sentence.id}: {' '.join(sentence.text.split())[:80]}")
+                seen = HIDDEN.sub("\N{REPLACEMENT CHARACTER}", " ".join(sentence.text.split())[:80])
+                found[what].append(f"{document.id}, {sentence.id}: {seen}")
     pairs: dict[tuple[int, int], str] = {}
     for pair in corpus.pairs:
         first = pairs.setdefault((contents[pair.source], contents[pair.target]), pair.id)
