@@ -12,8 +12,6 @@ from abcdlink.progress import silent
 from abcdlink.retrieval import Retriever
 from tests.helpers import builders
 
-"""Few examples, since each is a whole table; no deadline, since the first one imports pandas."""
-
 
 class Scripted(Retriever):
     """Returns the scores it was created with, by (source document, target document)."""

@@ -11,8 +11,6 @@ from abcdlink.corpus.formats import FORMATS
 from abcdlink.errors import InputError
 from tests.helpers.outside_files import A, B, files, lines, load, reasons, released
 
-# any format
-
 
 def test_unknown_formats_and_missing_sources_are_named(tmp_path):
     with pytest.raises(InputError, match=r"no format 'pdf'.*jsonl, abcd-link, text"):
@@ -23,9 +21,6 @@ def test_unknown_formats_and_missing_sources_are_named(tmp_path):
         (tmp_path / "empty").mkdir(exist_ok=True)
         with pytest.raises(InputError, match="empty"):
             load(name, tmp_path / "empty")
-
-
-# abcd-link
 
 
 def test_abcd_link_flat_layout(tmp_path):
@@ -86,12 +81,6 @@ def test_abcd_link_accepts_a_byte_order_mark(tmp_path):
 def test_an_input_with_nothing_but_refusals_is_an_error_with_the_reason(tmp_path):
     with pytest.raises(InputError, match=r"no usable document \(1 refused; the first: .*document"):
         load("abcd-link", released(tmp_path, {"empty": {}}))
-
-
-# text
-
-
-# jsonl
 
 
 def test_a_folder_of_markdown_is_read_like_one_of_text_but_beside_text_it_is_not(tmp_path):

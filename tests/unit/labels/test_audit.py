@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -25,6 +23,7 @@ from abcdlink.stages.batch_preview import preview_batch
 from abcdlink.stages.intake import describe_run
 from abcdlink.stages.label import LabelRun, plan_labels, run_labels
 from abcdlink.store import Store, open_run
+from tests.helpers.command_line import call, called
 from tests.helpers.labels import made, run_with_linker
 
 THRESHOLD = 0.8
@@ -176,17 +175,13 @@ def test_impossible_audits_are_refused(labelled: Store, tmp_path: Path) -> None:
         estimate([], {}, 0.8, 10, 3.0)
 
 
-def test_the_commands_make_and_report_an_audit(labelled: Store, command: Callable[..., tuple[int, str, str]]) -> None:
-    def run(*words: str) -> str:
-        code, out, err = command(*words)
-        assert code == 0, err
-        return out
-
-    options = ("--precision", "0.8", "--json")
-    told = json.loads(run("labels", "audit", "run", "many", "--candidates", "100", "--as", "check", *options))
+@pytest.mark.usefixtures("labelled")
+def test_the_commands_make_and_report_an_audit() -> None:
+    show = ("labels", "show", "run", "many")
+    told = called("labels", "audit", "run", "many", "--candidates", "100", "--as", "check", "--precision", "0.8")
     assert told["run"] == "check"
-    assert json.loads(run("labels", "show", "run", "many", *options))["audit"] is None
+    assert called(*show, "--precision", "0.8")["audit"] is None
     judge("check")
-    shown = json.loads(run("labels", "show", "run", "many", *options))
+    shown = called(*show, "--precision", "0.8")
     assert shown["audit"]["links"] == shown["labels"]["links"] == told["links"]
-    assert "## Audit" in run("labels", "show", "run", "many")
+    assert "## Audit" in call(*show)
