@@ -65,22 +65,15 @@ def bm25(data: Path) -> Iterator[Claim]:
     paper = f"the paper's scripts, tokenising again for every pair: {again:.2f} s CPU"
     note = "the baseline ranks every source sentence, like ours, and only tokenises (spacy.blank)"
     whole = "BM25, from corpus to rankings, "
-    yield Claim(
-        what=whole + "empty store",
-        ours=f"{first:.2f} s CPU",
-        baseline=paper,
-        value=ratio(again, first),
-        least=6,
-        note=note,
-    )
-    yield Claim(
-        what=whole + "tokens in the store",
-        ours=f"{stored:.2f} s CPU",
-        baseline=paper,
-        value=ratio(again, stored),
-        least=20,
-        note=note,
-    )
+    for store, seconds, least in (("empty store", first, 6), ("tokens in the store", stored, 20)):
+        yield Claim(
+            what=whole + store,
+            ours=f"{seconds:.2f} s CPU",
+            baseline=paper,
+            value=ratio(again, seconds),
+            least=least,
+            note=note,
+        )
     yield Claim(
         what=whole + "tokens in the store",
         ours=f"{stored:.2f} s CPU for all source sentences",
