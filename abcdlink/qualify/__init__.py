@@ -190,12 +190,16 @@ def confirm(store: Store, names: Iterable[str]) -> Qualified:
     Raises:
         InputError: when no one is named, or someone who has not applied.
     """
-    by_name = {name.lower(): one for one in people_of(store) for name in (one.annotator, one.account)}
+    people = people_of(store)
+    if not people:
+        msg = f"nobody has applied in run {store.key!r}"
+        raise InputError(msg, "cancel its flow in Prefect, and ask people again under another run key")
+    by_name = {name.lower(): one for one in people for name in (one.annotator, one.account)}
     wanted = [name.strip().lower() for name in names if name.strip()]
     unknown = [name for name in wanted if name not in by_name]
     if unknown or not wanted:
         msg = f"{unknown[0]!r} is not an applicant of run {store.key!r}" if unknown else "nobody is named"
-        known = ", ".join(one.annotator for one in people_of(store)) or "none yet"
+        known = ", ".join(one.annotator for one in people)
         raise InputError(msg, f"name applicants by account or pseudonym ({known}); `abcdlink qualify show` lists them")
     chosen = list({by_name[name].annotator: by_name[name] for name in wanted}.values())
     decision = Qualified(

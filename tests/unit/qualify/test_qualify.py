@@ -331,7 +331,7 @@ def test_a_pair_without_expert_links_is_not_a_gold_pair(store: Store, news: Doma
 
 def test_the_coordinator_accepts_applicants_by_account_or_pseudonym(store: Store, news: Domain) -> None:
     assert qualified_accounts(store) is None
-    with pytest.raises(InputError, match="none yet"):
+    with pytest.raises(InputError, match="nobody has applied"):
         confirm(store, ["applicant-1"])
     applied(store, news)
     assert confirm(store, [ACCOUNTS[1].upper(), " applicant-1", "applicant-2"]).annotators == (
