@@ -37,9 +37,7 @@ def forget(store: Store, account: str) -> list[str]:
     """
     if busy := [flow for flow, waiting in all_waiting(store) if waiting.kind not in {WaitsFor.NOTHING, WaitsFor.FIX}]:
         msg = f"run {store.key!r} is not finished ({', '.join(busy)}), and would read the account again"
-        raise InputError(
-            msg, f"`abcdlink status {store.key}` says what it waits for; end that, or cancel it in Prefect"
-        )
+        raise InputError(msg, f"`abcdlink status {store.key}` says what it waits for; end that first")
     if "@" not in account:  # a pseudonym is in every judgment, which must stay
         msg = f"{account!r} is not the e-mail address of an account"
         raise InputError(msg, f"`abcdlink annotators show {store.key}` lists the accounts of its people")

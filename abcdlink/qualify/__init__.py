@@ -193,7 +193,7 @@ def confirm(store: Store, names: Iterable[str]) -> Qualified:
     people = people_of(store)
     if not people:
         msg = f"nobody has applied in run {store.key!r}"
-        raise InputError(msg, "cancel its flow in Prefect, and ask people again under another run key")
+        raise InputError(msg, "ask people again under another run key; batches of this run are open to everyone")
     by_name = {name.lower(): one for one in people for name in (one.annotator, one.account)}
     wanted = [name.strip().lower() for name in names if name.strip()]
     unknown = [name for name in wanted if name not in by_name]
