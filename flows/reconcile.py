@@ -27,7 +27,7 @@ from abcdlink.settings import get_settings
 from abcdlink.stages.annotate import pulled_of
 from abcdlink.stages.execution import look_at_batch
 from abcdlink.store import Store, open_run
-from abcdlink.waiting import Waiting, WaitsFor, waiting_of
+from abcdlink.waiting import Waiting, WaitsFor, wait_for, waiting_of
 from flows.artifacts import attendance_row
 from flows.waiting import batch_waited_for, show_live, show_progress, show_rows, show_what_now
 from labelstudio_config.attendance import SCHEDULE, attendance, reminder_due, schedule_of, send_reminder
@@ -112,7 +112,7 @@ def look_at_all(
     shown: dict[str, str] | None = None,
     awake: datetime | None = None,
 ) -> Round:
-    """Look at every suspended, running or crashed run; an error in one run never keeps another waiting.
+    """Look at every suspended, running, crashed or cancelled run; an error in one never keeps another waiting.
 
     A run without a heartbeat for ``stale`` is dead. ``choice``: which suspended runs to look at; default: all.
     ``shown``: faults that are already on the runs' pages, so that each is shown once. ``awake``: since when runs could
@@ -120,12 +120,14 @@ def look_at_all(
     """
     shown = {} if shown is None else shown
     found = Round()
-    for flow_run in runs_in_states(["Suspended", *UNDER_WAY, "Crashed"], LONG_FLOWS, client):
+    for flow_run in runs_in_states(["Suspended", *UNDER_WAY, "Crashed", "Cancelled"], LONG_FLOWS, client):
         state = flow_run.state_name or ""
         found.waiting += state == "Suspended"
         try:
             if state == "Suspended":
                 did = resume_if_complete(flow_run, flow_name(flow_run.flow_id, client), choice)
+            elif state == "Cancelled":
+                did = note_if_cancelled(flow_run, flow_name(flow_run.flow_id, client))
             else:
                 did = restart_if_dead(flow_run, stale, awake)
         except Exception as error:  # noqa: BLE001 - whatever is wrong with one run
@@ -170,6 +172,17 @@ def resume_if_complete(flow_run: FlowRun, flow: str, choice: Choice | None) -> s
     flow_run_logger(flow_run).info("What this run was waiting for is complete; it continues.")
     resume(flow_run.id)
     return f"Run {flow_run.name} was resumed."
+
+
+def note_if_cancelled(flow_run: FlowRun, flow: str) -> str:
+    """Note that a run was cancelled while it was suspended, when Prefect calls no hook; returns what was done."""
+    store = open_run(str(flow_run.parameters["run"]))
+    waiting = waiting_of(store, flow)
+    if waiting is None or waiting.flow_run != str(flow_run.id) or waiting.kind in {WaitsFor.FIX, WaitsFor.NOTHING}:
+        return ""
+    wait_for(store, waiting.flow_run, flow, WaitsFor.FIX, waiting.slug, "It was cancelled in Prefect.")
+    show_what_now(store, waiting.flow_run)
+    return f"Run {flow_run.name} was cancelled."
 
 
 def is_done(flow_run: FlowRun, waiting: Waiting, choice: Choice | None) -> bool:

@@ -14,10 +14,20 @@ from tests.helpers.annotation import annotator, choose
 from tests.helpers.stack import Stack
 
 
-def test_sentences_that_people_leave_out_are_not_in_the_corrected_corpus(stack: Stack) -> None:
+def test_sentences_that_people_leave_out_are_not_in_the_corrected_corpus_of_a_run_that_was_cancelled_and_continued(
+    stack: Stack,
+) -> None:
     key, prefect, client = "boundaries-run", stack.prefect, connect(stack.label_studio.url, stack.label_studio.token)
     folder, store = find_domain("news").sample_folder, stack.run("boundaries-run")
     flow_run = prefect.start("boundaries/boundaries", {"run": key, "corpus": str(folder), "documents": 2})
+    stack.wait_until_waiting(flow_run, key, WaitsFor.ANNOTATORS, flow="boundaries")
+    # As the button of Prefect's pages does.
+    stack.prefect.post(f"flow_runs/{flow_run}/set_state", {"state": {"type": "CANCELLING"}})
+    stack.prefect.wait(flow_run, "Cancelled")
+    stack.look()
+    assert "It was cancelled in Prefect" in stack.command("status", key)
+    stack.command("continue", key)
+    (flow_run,) = [one["id"] for one in stack.prefect.runs("boundaries") if one["id"] != flow_run]
     stack.wait_until_waiting(flow_run, key, WaitsFor.ANNOTATORS, flow="boundaries")
     tasks = sorted(client.tasks(read_pushed(store, BOUNDARIES_SLUG).project_id), key=lambda task: int(task["id"]))
     first = tasks[0]["data"]["drops_html"][-1]["value"]

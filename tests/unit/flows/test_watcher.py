@@ -19,7 +19,7 @@ import pytest
 from prefect.client.schemas import FlowRun
 from prefect.client.schemas.objects import Flow
 from prefect.exceptions import Abort
-from prefect.states import AwaitingRetry, Completed, Crashed, Pending, Running, State, Suspended
+from prefect.states import AwaitingRetry, Cancelled, Completed, Crashed, Pending, Running, State, Suspended
 
 import flows.reconcile
 import flows.watcher
@@ -28,7 +28,7 @@ from abcdlink.locks import FLOW as FLOW_LOCK
 from abcdlink.locks import is_abandoned
 from abcdlink.settings import get_settings
 from abcdlink.store import open_run
-from abcdlink.waiting import WaitsFor, wait_for
+from abcdlink.waiting import WaitsFor, wait_for, waiting_of
 from flows.reconcile import awake_since, look_at_all
 from flows.watcher import STALE, Watcher, WorthALook
 from services import Heartbeat, read_heartbeat
@@ -103,6 +103,21 @@ def test_dead_runs_are_restarted_and_a_broken_one_holds_up_no_other(restarted, m
     assert set(found.faults) == {"annotate broken", "annotate lost"}
     assert found.waiting == 2
     assert found.done == [f"Run {name} was restarted." for name in restarted]
+
+
+def test_a_run_that_was_cancelled_while_it_waited_is_noted_once_and_a_newer_one_is_left_alone(restarted, monkeypatch):
+    shown: list[str] = []
+    monkeypatch.setattr(flows.reconcile, "show_what_now", lambda _, flow_run: shown.append(flow_run))
+    gone, replaced = run_of("gone", Cancelled()), run_of("replaced", Cancelled())
+    wait_for(open_run("gone"), str(gone.id), "annotate", WaitsFor.COORDINATOR, "batch-1")
+    wait_for(open_run("replaced"), str(uuid4()), "annotate", WaitsFor.ANNOTATORS, "batch-1")
+    done = [look_at_all(Prefect(gone, replaced, run_of("removed", Cancelled())), STALE).done for _ in range(2)]
+    assert done == [["Run annotate gone was cancelled."], []]
+    noted = [waiting_of(open_run(key), "annotate") for key in ("gone", "replaced", "removed")]
+    assert [one and (one.kind, one.slug) for one in noted] == [
+        *((WaitsFor.FIX, "batch-1"), (WaitsFor.ANNOTATORS, "batch-1"), None),
+    ]
+    assert (shown, restarted) == ([str(gone.id)], [])
 
 
 def test_the_heartbeat_names_the_broken_run_and_its_fault_is_reported_once(restarted, tmp_path, caplog):
