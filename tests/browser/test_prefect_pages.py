@@ -13,7 +13,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Response, expect
 from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL, temporary_settings
 
 from abcdlink.corpus.io import read_corpus_from
@@ -192,9 +192,19 @@ def test_the_coordinator_logs_in_and_starts_a_flow_in_the_browser(machine, folde
     (folder / "greeted").unlink(missing_ok=True)
     page = coordinator(machine, browser, name)
     deployment = prefect_api(machine).read("GET", "/deployments/name/greet/greet")["id"]
-    page.goto(f"http://{name}:{machine.prefect_port}/deployments/deployment/{deployment}")
-    page.get_by_role("button", name="Run", exact=True).click()
-    page.get_by_text("Quick run").click()
+    asked: list[Response] = []
+    page.on("response", lambda reply: asked.append(reply) if reply.url.endswith("/create_flow_run") else None)
+
+    def is_asked() -> bool:
+        # Prefect's page may lose a press while it still loads.
+        page.goto(f"http://{name}:{machine.prefect_port}/deployments/deployment/{deployment}")
+        page.get_by_role("button", name="Run", exact=True).click()
+        page.get_by_text("Quick run").click()
+        page.wait_for_timeout(2000)
+        return bool(asked)
+
+    until(is_asked, "a run that the page asked for")
+    assert asked[0].ok
     until((folder / "greeted").exists, "a flow that ran")
     page.context.close()
 
