@@ -177,7 +177,7 @@ def words(text: str) -> list[str]:
 
 def word_count(text: str) -> int:
     """Return how many words a text has; where no blanks are written, two letters are taken as one word."""
-    found = WORD.findall(text)
+    found = words(text)
     letters = sum(1 for word in found if UNSPACED.match(word))
     return len(found) - letters + math.ceil(letters / LETTERS_PER_WORD)
 

@@ -128,6 +128,10 @@ def test_any_text_in_any_language_is_segmented_without_loss(text, language):
     assert word_count(text) >= 0
 
 
+def test_characters_that_nobody_sees_part_no_words_that_are_counted():
+    assert word_count("The co\u00adop\u200berates cafe\u0301") == word_count("The cooperates café") == 3
+
+
 @pytest.mark.parametrize(
     ("one", "other"),
     [
