@@ -7,18 +7,17 @@ from prefect import flow, get_run_logger
 
 from abcdlink.corpus.segmentation import get_segmenter
 from abcdlink.domain import find_domain
-from abcdlink.drops import DropResult, State, open_source, settle, take
-from abcdlink.errors import InputError
-from abcdlink.folders import open_folder
+from abcdlink.drops import DropResult, State, open_ledger, open_source, settle, take
+from abcdlink.folders import Folder
 from abcdlink.locks import DROPS, lock_of
 from abcdlink.settings import get_settings
 from abcdlink.stages.candidates import NothingToAnnotateError
-from abcdlink.stages.intake import open_drop
+from abcdlink.stages.intake import base_of_drops, open_drop
 from abcdlink.store import existing_run
 from flows.bootstrap import start_annotation
 from flows.parameters import AnnotationParameters, OptionalRunKey, run_domain
 from flows.stages import candidates
-from tasks.running import key, table
+from tasks.running import table
 
 LEDGER = "drops"
 """Folder beside the runs that records which data has been imported."""
@@ -46,10 +45,7 @@ def drops(
     """
     run, source = run or get_settings().drops_run, source or get_settings().drops_source
     open_source(source)  # whether one is set
-    if not run:
-        msg = "no run is set for the flow drops to take its shortlist from"
-        raise InputError(msg, "set ABCDLINK_DROPS_RUN to the run key of a finished benchmark")
-    domain = run_domain(existing_run(run), domain)
+    domain = run_domain(base_of_drops(run), domain)
     try:
         # Prefect's own limits are no substitute: a run that dies with its worker keeps its slot.
         with lock_of(DROPS).acquire(timeout=0):
@@ -70,21 +66,21 @@ def take_all(run: str, source: str, domain: str, annotation: AnnotationParameter
             if key_of_drop is None:
                 return begun
             begun.append(key_of_drop)
-        settle(open_folder(ledger_root(source)), result)
+        settle(ledger_of(source), result)
         show_drop(result)
         more = result.more
     return begun
 
 
-def ledger_root(source: str) -> str:
-    """Return the folder of a source's ledger, beside the runs."""
-    return f"{get_settings().runs_root.rstrip('/')}/.{LEDGER}/{key(source)}"
+def ledger_of(source: str) -> Folder:
+    """Return the ledger of a source, beside the runs."""
+    return open_ledger(f"{get_settings().runs_root.rstrip('/')}/.{LEDGER}", source)
 
 
 def take_new(source: str, language: str, domain: str) -> DropResult:
     """Read the new files that are complete."""
     remove = find_domain(domain).settings.cleaning.line_patterns
-    return take(open_source(source), open_folder(ledger_root(source)), get_segmenter(language), remove=remove)
+    return take(open_source(source), ledger_of(source), get_segmenter(language), remove=remove)
 
 
 def annotate_drop(base: str, domain: str, annotation: AnnotationParameters, result: DropResult) -> str | None:
@@ -109,7 +105,7 @@ def show_drop(result: DropResult) -> None:
     shown += [(e.name, "duplicate", 0, DUPLICATE) for e in result.entries if e.state is State.DUPLICATE]
     shown += [(w.name, "waits", 0, w.reason) for w in result.waiting]
     unused = [(r.where, "refused", 0, r.reason) for r in result.corpus.refused]
-    unused += [(q.name, "quarantine", 0, f"byte {q.offset}: {q.reason}; {q.hint}") for q in result.quarantined]
+    unused += [(q.name, "quarantine", 0, f"{q.where}{q.reason}; {q.hint}") for q in result.quarantined]
     shown += [*(("", "note", 0, str(note)) for note in result.corpus.notes), *unused]
     if shown:
         table("drops", [dict(zip(COLUMNS, row, strict=True)) for row in shown], "Data drops")

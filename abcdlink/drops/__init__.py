@@ -20,6 +20,7 @@ from abcdlink.drops.ledger import (
     State,
     Taken,
     Waiting,
+    open_ledger,
     read_known,
     read_ledger,
     settle,
@@ -28,7 +29,7 @@ from abcdlink.drops.reading import Fingerprint, Part, fingerprint, lines, uncomp
 from abcdlink.drops.sources import DropFile, LocalSource, Source, open_source
 from abcdlink.folders import Folder
 
-__all__ = ["DropResult", "LocalSource", "State", "open_source", "read_ledger", "settle", "take"]
+__all__ = ["DropResult", "LocalSource", "State", "open_ledger", "open_source", "read_ledger", "settle", "take"]
 
 SUFFIX, ZIPPED = ".jsonl", ".jsonl.gz"
 UPLOADING = (".part", ".partial", ".filepart", ".crdownload", ".tmp")
@@ -141,7 +142,7 @@ class _Take:
             stream: IO[bytes] = opened.enter_context(self.source.open(file.name, 0 if entry.gzip else entry.offset))
             if entry.gzip:
                 stream = opened.enter_context(uncompressed(stream, entry.offset))
-            for line in lines(stream, entry.offset):
+            for line in lines(stream, entry.offset, entry.lines):
                 if self.left <= 0:
                     complete = False
                     break
@@ -154,12 +155,13 @@ class _Take:
 
     def _keep(self, part: Part, *, complete: bool) -> None:
         entry = part.entry
-        for offset, (source, target, pair) in part.pairs:
-            self.builder.add_whole_pair(f"{self.source.where(entry.name)}, byte {offset}", source, target, pair)
+        for number, (source, target, pair) in part.pairs:
+            self.builder.add_whole_pair(f"{self.source.where(entry.name)}, line {number}", source, target, pair)
         if complete:
             self.finished.add(entry.digest)
         done = {
             "offset": part.offset,
+            "lines": part.lines,
             "pairs": entry.pairs + len(part.pairs),
             "bad_lines": entry.bad_lines + len(part.bad),
             "state": State.TAKEN if complete else State.TAKING,

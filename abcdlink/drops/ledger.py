@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -10,12 +13,13 @@ from enum import StrEnum
 from pydantic import Field
 
 from abcdlink.corpus.records import Corpus, Record
-from abcdlink.folders import Folder
+from abcdlink.folders import Folder, open_folder
 from abcdlink.store import parse_records
 
 LEDGER = "ledger.jsonl"
 QUARANTINE = "quarantine"
 KNOWN = "known"
+SOURCE = "source.txt"
 
 
 class State(StrEnum):
@@ -31,8 +35,8 @@ class Entry(Record):
     """What the ledger knows of a file name.
 
     ``digest``: SHA-256 of the file's bytes; ``history``: digests of its earlier versions, oldest first;
-    ``offset``: bytes that are done, of what is in the file where that is compressed with ``gzip``; ``pairs`` and
-    ``bad_lines``: taken and quarantined up to there.
+    ``offset``: bytes that are done, of what is in the file where that is compressed with ``gzip``; ``lines``: those up
+    to there; ``pairs`` and ``bad_lines``: taken and quarantined of them.
     """
 
     name: str
@@ -42,6 +46,7 @@ class Entry(Record):
     history: tuple[str, ...] = ()
     gzip: bool = False
     offset: int = 0
+    lines: int = 0
     pairs: int = 0
     bad_lines: int = 0
 
@@ -54,8 +59,9 @@ class Entry(Record):
 class Quarantined(Record):
     r"""A file or line that cannot be used; the file itself stays where it is.
 
-    ``offset``: byte offset in the file of the bad byte, or of the line; ``length``: bytes of the line
-    or file; ``excerpt``: the bytes around the offset, those that are not text written as ``\xNN``.
+    ``line``: its number from 1, 0 for a whole file; ``offset``: byte offset in the file of the bad byte, or of the
+    line; ``length``: bytes of the line or file; ``excerpt``: the bytes around the offset, those that are not text
+    written as ``\xNN``.
     """
 
     name: str
@@ -64,7 +70,13 @@ class Quarantined(Record):
     length: int
     reason: str
     hint: str
+    line: int = 0
     excerpt: str = ""
+
+    @property
+    def where(self) -> str:
+        """What goes before the reason: the line, unless this is the whole file."""
+        return f"line {self.line}: " if self.line else ""
 
 
 class Known(Record):
@@ -120,6 +132,22 @@ class DropResult:
     more: bool = False
     entries: list[Entry] = field(default_factory=list)
     known: dict[tuple[str, int], Known] = field(default_factory=dict)
+
+
+def open_ledger(root: str, source: str) -> Folder:
+    """Return the folder of a source's ledger below ``root``.
+
+    Names of sources that differ in case or punctuation alone make one name of a folder: it stays with the first of
+    them, and the others have their own.
+    """
+    owner = source.rstrip("/") if source.startswith("s3://") else os.path.abspath(source)  # noqa: PTH100 - as text
+    name = re.sub(r"[^a-z0-9]+", "-", source.lower()).strip("-")
+    ledger = open_folder(f"{root}/{name}")
+    if not ledger.exists(SOURCE):
+        ledger.write(SOURCE, owner.encode())
+    if ledger.read(SOURCE) == owner.encode():
+        return ledger
+    return open_folder(f"{root}/{name}-{hashlib.sha256(owner.encode()).hexdigest()[:8]}")
 
 
 def read_ledger(ledger: Folder) -> dict[str, Entry]:

@@ -50,8 +50,9 @@ class BadLineError(InputError):
 
 
 class FileLine(NamedTuple):
-    """A line with its end: ``data`` is cut off after ``MAX_LINE`` bytes, ``length`` is not."""
+    """A line with its end: ``data`` is cut off after ``MAX_LINE`` bytes, ``length`` is not; ``number``: from 1."""
 
+    number: int
     offset: int
     data: bytes
     length: int
@@ -118,14 +119,15 @@ def _gzip_errors() -> Iterator[None]:
         raise OSError(msg) from None
 
 
-def lines(file: IO[bytes], offset: int) -> Iterator[FileLine]:
-    r"""Yield the lines of a stream that begins at ``offset``; only ``\n`` ends a line."""
+def lines(file: IO[bytes], offset: int, before: int) -> Iterator[FileLine]:
+    r"""Yield the lines of a stream that begins at ``offset``, ``before`` which there are lines; ``\n`` ends a line."""
     while data := file.readline(MAX_LINE):
         length, part = len(data), data
         while part and not part.endswith(b"\n"):
             part = file.readline(CHUNK)
             length += len(part)
-        yield FileLine(offset, data, length)
+        before += 1
+        yield FileLine(before, offset, data, length)
         offset += length
 
 
@@ -166,7 +168,7 @@ class Part:
 
     def __init__(self, entry: Entry, before: Known, taken: Known) -> None:
         self.entry, self.before, self.taken = entry, before, taken
-        self.offset = entry.offset
+        self.offset, self.lines = entry.offset, entry.lines
         self.pairs: list[tuple[int, tuple[Document, Document, Pair]]] = []
         self.bad: list[Quarantined] = []
         self.unchanged = 0
@@ -174,11 +176,11 @@ class Part:
 
     def add(self, line: FileLine, texts: PlainText) -> None:
         """Add a line: as a pair, as one that is known, or to the quarantine."""
-        self.offset = line.offset + line.length
+        self.offset, self.lines = line.offset + line.length, line.number
         try:
             drop = parse(line)
             if drop and self._is_new(drop):
-                self.pairs.append((line.offset, self._renamed(drop).records(texts)))
+                self.pairs.append((line.number, self._renamed(drop).records(texts)))
         except InputError as error:
             bad = error if isinstance(error, BadLineError) else BadLineError(error.problem, error.hint)
             self.bad.append(
@@ -189,6 +191,7 @@ class Part:
                     length=line.length,
                     reason=bad.problem,
                     hint=bad.hint,
+                    line=line.number,
                     excerpt=bad.excerpt,
                 )
             )

@@ -16,7 +16,7 @@ from abcdlink.layout import GENERATION, NATURAL, SHORTLIST, TARGETS, model_file
 from abcdlink.stages.candidates import learned_to_rank
 from abcdlink.stages.once import at_once, is_done
 from abcdlink.stages.shortlist import read_shortlist
-from abcdlink.store import Store, open_run
+from abcdlink.store import Store, existing_run, open_run
 
 VERSIONS = (
     "abcdlink",
@@ -117,6 +117,16 @@ def run_key_of_drop(base: str, result: DropResult) -> str:
     """Return the run key of imported data; the same files, read up to the same position, give the same key."""
     content = "|".join(sorted(f"{entry.name} {entry.digest} {entry.offset}" for entry in result.entries))
     return f"{base[:60]}-drop-{hashlib.sha256(content.encode()).hexdigest()[:8]}"
+
+
+def base_of_drops(run: str) -> Store:
+    """Return the run whose shortlist data drops use; ``InputError`` when none is named, or it has no shortlist yet."""
+    if not run:
+        msg = "no run is set whose shortlist data drops use"
+        raise InputError(msg, "set ABCDLINK_DROPS_RUN to the run key of a finished benchmark")
+    store = existing_run(run)
+    read_shortlist(store)
+    return store
 
 
 def open_drop(base: Store, result: DropResult, domain: Domain) -> Store:

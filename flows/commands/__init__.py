@@ -62,9 +62,11 @@ def run_drops(json: JsonOption = False) -> None:
     """
     from abcdlink.drops import open_source
     from abcdlink.settings import get_settings
+    from abcdlink.stages.intake import base_of_drops
 
     settings = get_settings()  # those of now, which may be newer than the worker's
     open_source(settings.drops_source).files()  # an error here is seen, and one in the flow is not
+    base_of_drops(settings.drops_run)
     start_flow("drops/drops", {"run": settings.drops_run, "source": settings.drops_source}, json)
 
 

@@ -270,11 +270,26 @@ def test_drops_are_taken_by_the_settings_of_the_command(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The worker that takes them read its settings when it was started."""
+    from abcdlink.domain import find_domain
+    from abcdlink.stages.shortlist import quick_shortlist
+    from abcdlink.store import open_run
+
     started: list[dict[str, object]] = []
     monkeypatch.setattr("flows.commands.start_flow", lambda _, parameters, *__: started.append(parameters))
-    monkeypatch.setenv("ABCDLINK_DROPS_RUN", "spring")
-    for source, code in (("", 2), (tmp_path / "nowhere", 2), (tmp_path, 0)):
+    monkeypatch.setenv("ABCDLINK_RUNS", str(tmp_path / "runs"))
+    get_settings.cache_clear()
+    quick_shortlist(open_run("spring"), find_domain("news"))
+    open_run("bare").note("inputs", {})
+    nowhere = tmp_path / "nowhere"
+    for source, base, code in (
+        ("", "spring", 2),
+        (nowhere, "spring", 2),
+        (tmp_path, "", 2),
+        (tmp_path, "bare", 2),
+        (tmp_path, "spring", 0),
+    ):
         monkeypatch.setenv("ABCDLINK_DROPS_SOURCE", str(source))
+        monkeypatch.setenv("ABCDLINK_DROPS_RUN", base)
         get_settings.cache_clear()
         assert run("run", "drops")[0] == code
     assert started == [{"run": "spring", "source": str(tmp_path)}]

@@ -15,7 +15,7 @@ import pytest
 from abcdlink.corpus import Corpus
 from abcdlink.corpus.counts import LIKE_INSTRUCTIONS
 from abcdlink.corpus.segmentation import get_segmenter
-from abcdlink.drops import DropResult, LocalSource, State, open_source, read_ledger, reading, settle, take
+from abcdlink.drops import DropResult, LocalSource, State, open_ledger, open_source, read_ledger, reading, settle, take
 from abcdlink.errors import InputError
 from abcdlink.folders import LocalFolder
 
@@ -197,6 +197,7 @@ def test_bad_lines_are_quarantined_with_their_line_number_and_the_rest_taken(dro
     starts = [len(line("p")) + sum(map(len, bad[:n])) for n in range(len(bad))]
     assert [q.offset for q in result.quarantined] == [starts[0] + latin.index(b"\xe9"), *starts[1:]]
     assert [q.length for q in result.quarantined] == [len(each) for each in bad]
+    assert [q.line for q in result.quarantined] == [2, 3, 4, 5, 6]
     assert "byte 0xe9 is not UTF-8" in result.quarantined[0].reason
     assert "caf\\xe9" in result.quarantined[0].excerpt
     assert result.quarantined[3].reason == "document 'z-s' has no sentences"
@@ -234,23 +235,23 @@ def test_conflicting_pairs_of_two_files_are_refused_and_counted(drops):
     drops.put("b.jsonl", line("p", "Different."))
     result = drops.run()
     assert (pairs(result.corpus), len(result.corpus.refused)) == (["p"], 1)
-    assert "b.jsonl, byte 0" in result.corpus.refused[0].where
+    assert "b.jsonl, line 1" in result.corpus.refused[0].where
 
 
 def test_a_large_file_is_taken_in_parts(drops):
     names = [f"p{n}" for n in range(7)]
     drops.put("a.jsonl", b"".join(line(name) for name in names[:5]) + b"broken\n")
     drops.put("b.jsonl", b"".join(line(name) for name in names[5:]))
-    found, bad, takes = [], 0, 0
+    found, bad, takes = [], [], 0
     more = True
     while more:
         drops.look(limit=2)  # a take killed before it settled
         result = drops.run(limit=2)
         assert len(result.corpus.pairs) <= 2
         found += pairs(result.corpus)
-        bad += len(result.quarantined)
+        bad += [q.line for q in result.quarantined]
         takes, more = takes + 1, result.more
-    assert (found, bad, takes) == (names, 1, 4)
+    assert (found, bad, takes) == (names, [6], 4)
 
 
 def test_a_version_is_compared_with_all_parts_of_the_previous_one(drops):
@@ -301,6 +302,14 @@ def test_memory_does_not_grow_with_the_file(drops):
     assert len(result.corpus.pairs) == 3
     assert (drops.root / "a.jsonl").stat().st_size > 30_000_000
     assert peak < 6_000_000
+
+
+def test_each_source_has_its_own_ledger(tmp_path):
+    sources = [str(tmp_path / name) for name in ("Data.1", "data-1", "data_1", "\u0434", "\u0436")]
+    ledgers = [open_ledger(str(tmp_path / "runs"), source).where() for source in sources]
+    assert len(set(ledgers)) == len(sources)
+    again = [open_ledger(str(tmp_path / "runs"), f"{source}/").where() for source in reversed(sources)]
+    assert again == ledgers[::-1]
 
 
 def test_missing_folder_and_missing_setting_are_clear_errors(tmp_path):
