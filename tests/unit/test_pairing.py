@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from abcdlink.corpus import Corpus, Document, Pair
-from abcdlink.errors import InputError
+from abcdlink.corpus import Corpus, Document
 from abcdlink.pairing import PairingRule, Proposed, Verdict, paired, propose
 from tests.helpers.builders import corpus, document
 
@@ -102,11 +100,3 @@ def test_every_pair_satisfies_the_rule(drawn, floor, ceiling, most, days):
         assert one.shared < 0.9
     assert len({frozenset((one.source, one.target)) for one in pairs}) == len(pairs)
     assert all(sum(one.target == name for one in pairs) <= most for name in documents.documents)
-
-
-def test_documents_that_cannot_be_paired_are_reported():
-    with pytest.raises(InputError, match=r"no document has the field 'topic'.*use one of: day"):
-        propose(of(make("a", BRIDGE, day="x")), PairingRule(by=("topic",)), "en")
-    a, b = make("a", BRIDGE), make("b", FLOOD)
-    with pytest.raises(InputError, match="already has 1 pairs"):
-        propose(corpus([Pair(id="p", source="a", target="b")], a, b), PairingRule(floor=0.1), "en")

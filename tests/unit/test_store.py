@@ -127,14 +127,6 @@ def test_readers_see_only_whole_files(tmp_path):
     assert folder.names() == ["a"]
 
 
-@pytest.mark.parametrize(
-    "key", ["", ".", "..", "a/b", "-x", "a" * 81, "a b", "a\n", "a\0", "CON", "con.1", "Lpt9", "a."]
-)
-def test_a_run_key_that_is_not_a_folder_name_is_refused(key):
-    with pytest.raises(InputError, match=r"cannot be a run key"):
-        open_run(key)
-
-
 def test_runs_are_below_home_or_where_the_settings_say(isolated_home, tmp_path):
     open_run("demo-1").write_text("a", "x")
     assert (isolated_home / "runs" / "demo-1" / "a").read_text() == "x"

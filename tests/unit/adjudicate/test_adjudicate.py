@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from pydantic import ValidationError
 
 from abcdlink.adjudicate import Adjudication, disputed, pools_to_decide, summarise
 from abcdlink.errors import InputError
@@ -19,7 +18,6 @@ from abcdlink.report.content import decisions_in
 from abcdlink.stages.annotate import FEEDBACK, judged_so_far, keep_adjudications, prepare_adjudication, summary_of
 from abcdlink.stages.feedback import ANSWERS
 from abcdlink.store import Store
-from flows.parameters import ExhaustiveParameters
 from tests.helpers.command_line import call, called
 from tests.helpers.disputes import CORPUS, JUDGMENTS_MADE, LINK, NO, RUN, judged
 from tests.helpers.example_run import example_run
@@ -144,12 +142,6 @@ def test_disputes_settled_by_feedback_are_decided_without_asking(tmp_path: Path)
 
 def places_of(pools: Sequence[Pool]) -> set[Place]:
     return {(pool.pair, pool.source, candidate.target) for pool in pools for candidate in pool.candidates}
-
-
-def test_exhaustive_judging_offers_no_rule_that_needs_an_adjudicator() -> None:
-    assert [ExhaustiveParameters(rule=rule).rule for rule in ("both", "majority")] == ["both", "majority"]
-    with pytest.raises(ValidationError, match="rule"):
-        ExhaustiveParameters(rule="adjudicated")
 
 
 def decide_all(store: Store) -> list[Adjudication]:

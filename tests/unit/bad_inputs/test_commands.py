@@ -8,7 +8,7 @@ import pytest
 
 from tests.helpers.bad_input import label
 
-LONG = "x" * 300
+LONG = "x" * 81
 COMMANDS = [
     ("import text texts", "--out or --check", "--out FOLDER"),
     ("import text texts --out made --check", "--out or --check", "write nothing"),
@@ -45,6 +45,7 @@ COMMANDS = [
     ("pair bare --out bare --floor 0.1", "bare is the corpus itself", "another folder"),
     ("pair corpus --out made", "nothing says which documents", "a lowest similarity"),
     ("pair corpus --check --by topic", "already has 1 pairs", "--targets"),
+    ("pair bare --check --by topic", "no document has the field 'topic'", "no metadata"),
     ("pair corpus --check --days 3", "field with the date", "give both"),
     ("pair corpus --check --by topic --date day", "are needed together", "give both"),
     ("pair corpus --check --floor 0.9 --ceiling 0.1", "0.9 is above", "swap"),

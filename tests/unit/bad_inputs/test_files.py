@@ -14,7 +14,6 @@ import pytest
 
 from tests.helpers.bad_input import DOCUMENTS, LIBRARY_WORDS, PAIR, label
 
-LONG = "x" * 300
 HEAD = "document_id,source_id,target_id,method,annotator_1,annotator_2\n"
 
 

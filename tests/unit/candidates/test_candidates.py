@@ -3,7 +3,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -66,25 +65,6 @@ def build(first: list[Decision], second: list[Decision] | None, labels=LABELS, *
 
 def shown(result: PoolResult, place: int = 0) -> dict[str, str]:
     return {c.target: c.method for c in result.pools[place].candidates}
-
-
-def test_a_pool_is_the_union_of_both_top_lists_in_document_order_with_distractors():
-    result = build([decision(("t7", "t3", "t1"))], [decision(("t3", "t5", "t9"))])
-    (pool,) = result.pools
-    methods = {c.target: c.method for c in pool.candidates}
-    assert {t: m for t, m in methods.items() if m != "random"} == {"t7": "retriever", "t3": "both", "t5": "llm"}
-    assert list(methods) == sorted(methods)
-    distractors = {t for t, m in methods.items() if m == "random"}
-    assert len(distractors) == 1
-    assert not distractors & {"t7", "t3", "t1", "t5", "t9"}  # nor what was proposed below the cutoff
-    assert Counter(methods.values()) == {"retriever": 1, "both": 1, "llm": 1, "random": 1}
-
-
-def test_a_source_that_no_approach_links_has_no_pool_and_is_counted():
-    result = build([decision(())], [])
-    assert result.pools == ()
-    # s0 and s2 have no candidate.
-    assert result.filtered == {"nothing proposed by either approach": 2, "fewer than 4 words": 1}
 
 
 def test_filters_are_counted_by_reason():
@@ -224,11 +204,6 @@ def test_a_mode_requires_its_number_of_approaches(mode: PoolMode):
     second = [decision(("t1",))] if mode is PoolMode.SINGLE else None
     with pytest.raises(InputError, match=f"the mode '{mode.value}' needs {mode.approaches} approach"):
         build([decision(("t1",))], second, rules=rules(mode=mode))
-
-
-def test_two_retrievers_have_distinct_labels():
-    result = build([decision(("t7", "t3"))], [decision(("t3", "t5"))], labels=("bm25@3", "hybrid@3"))
-    assert {t: m for t, m in shown(result).items() if m != "random"} == {"t3": "both", "t5": "hybrid@3", "t7": "bm25@3"}
 
 
 @pytest.mark.parametrize("labels", [("llm", "llm"), ("both", "llm"), ("llm", "random")])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -140,36 +139,6 @@ def test_whatever_numbers_come_back_only_sentences_are_removed(texts, answer):
         return
     assert set(kept) | set(answer) == set(range(len(texts)))
     assert not set(kept) & set(answer)
-
-
-def tampered(seed: int) -> tuple[str, str]:
-    """Return a way of tampering and an article tampered with in that way."""
-    dice, texts = random.Random(seed), list(ARTICLE)
-    at = dice.randrange(len(texts))
-    words = texts[at].split()
-    ways: dict[str, Callable[[], list[str] | str]] = {
-        "changes a word": lambda: [*texts[:at], " ".join(["Bridges", *words[1:]]), *texts[at + 1 :]],
-        "leaves out a word": lambda: [*texts[:at], " ".join(words[1:]), *texts[at + 1 :]],
-        "corrects a mark": lambda: [*texts[:at], f"{texts[at]}!", *texts[at + 1 :]],
-        "changes the case": lambda: [*texts[:at], texts[at].upper(), *texts[at + 1 :]],
-        "adds a sentence": lambda: [*texts[:at], "The mayor resigned.", *texts[at:]],
-        "repeats a sentence": lambda: [*texts[: at + 1], texts[at], *texts[at + 1 :]],
-        "reorders": lambda: texts[::-1] if seed % 2 else [*texts[1:], texts[0]],
-        "merges two": lambda: [*texts[:1], f"{texts[1][:-1]}, and {texts[3]}", *texts[4:]],
-        "summarises": lambda: "The bridge closed, and nobody was hurt.",
-        "drops everything": lambda: "",
-    }
-    way = list(ways)[seed % len(ways)]
-    answer = ways[way]()
-    return way, answer if isinstance(answer, str) else "\n".join(answer)
-
-
-@pytest.mark.parametrize("seed", range(50))
-def test_all_of_fifty_tampered_answers_are_caught(seed):
-    way, answer = tampered(seed)
-    with pytest.raises(InputError, match=r"words that the document does not have|nothing of the document"):
-        kept_by_article(ARTICLE, answer, 1.0)
-    assert way
 
 
 def test_most_of_a_document_cannot_be_removed():

@@ -51,25 +51,6 @@ def at(target: str) -> tuple[str, str, str]:
     return "pair-1", "sid-1", target
 
 
-def test_a_rejected_candidate_is_an_error_of_its_methods_and_a_link_of_the_others() -> None:
-    pools = [pool(a="first", b="second", c=BOTH, d=RANDOM)]
-    rejected = wrong_predictions(pools, {at(name): False for name in "abcde"}, "run")
-    assert [(one.target, one.kind, one.methods) for one in rejected] == [
-        ("a", FALSE, ("first",)),
-        ("b", FALSE, ("second",)),
-        ("c", FALSE, ("first", "second")),
-    ]
-    linked = wrong_predictions(pools, {at(name): True for name in "abcde"}, "run")
-    assert [(one.target, one.kind, one.methods) for one in linked] == [
-        ("a", MISSED, ("second",)),
-        ("b", MISSED, ("first",)),
-        ("d", MISSED, ("first", "second")),
-        ("e", MISSED, ("first", "second")),
-    ]
-    assert len({one.key for one in [*rejected, *linked]}) == 5
-    assert not {one.key for one in rejected} & {one.key for one in wrong_predictions(pools, {at("a"): False}, "other")}
-
-
 METHOD = st.sampled_from(["first", "second", "third", BOTH, RANDOM])
 
 
@@ -78,7 +59,12 @@ def test_a_method_is_wrong_exactly_where_people_disagree_with_its_proposals(
     methods: dict[str, str], links: dict[str, bool]
 ) -> None:
     own = sorted({*methods.values()} - {BOTH, RANDOM}) or [BOTH]
-    found = {one.target: one for one in wrong_predictions([pool(**methods)], {at(t): s for t, s in links.items()}, "r")}
+    pools, judged = [pool(**methods)], {at(target): link for target, link in links.items()}
+    found = {one.target: one for one in wrong_predictions(pools, judged, "run")}
+    keys = {one.key for one in found.values()}
+    assert len(keys) == len(found)
+    assert not keys & {one.key for one in wrong_predictions(pools, judged, "other")}
+    assert all(one.kind is (MISSED if links[target] else FALSE) for target, one in found.items())
     for target, link in links.items():
         for method in own:
             proposed = methods.get(target) in (method, BOTH)

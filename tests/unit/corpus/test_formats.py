@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from abcdlink.corpus import write_corpus
@@ -73,48 +71,12 @@ def test_abcd_link_refuses_invalid_entries_and_keeps_the_rest(tmp_path):
     ]
 
 
-def test_abcd_link_accepts_a_byte_order_mark(tmp_path):
-    (tmp_path / "docs.json").write_bytes(b"\xef\xbb\xbf" + json.dumps({"a": A}).encode())
-    assert list(load("abcd-link", tmp_path).documents) == ["a"]
-
-
-def test_an_input_with_nothing_but_refusals_is_an_error_with_the_reason(tmp_path):
-    with pytest.raises(InputError, match=r"no usable document \(1 refused; the first: .*document"):
-        load("abcd-link", released(tmp_path, {"empty": {}}))
-
-
 def test_a_folder_of_markdown_is_read_like_one_of_text_but_beside_text_it_is_not(tmp_path):
     folder = files(tmp_path, {"x.source.md": "# Tides\n\nOne.", "sub/x.target.md": "Two.", "x.target.MD": "Three."})
     corpus = load("text", folder)
     assert [(p.id, p.source, p.target) for p in corpus.pairs] == [("x", "x.source", "x.target")]
     assert corpus.documents["x.target"].texts == ["Three."]
     assert list(load("text", files(folder, {"a.txt": "One."}), targets=True).documents) == ["a"]
-
-
-def test_jsonl_refuses_invalid_lines_and_keeps_the_rest(tmp_path):
-    documents = lines(
-        tmp_path / "documents.jsonl",
-        {"id": "a", "text": "One."},
-        {"id": "a", "text": "Another."},
-        {"id": "b"},
-        {"id": "", "text": "x"},
-        {"id": "c", "text": "x", "title": "y"},
-        {"id": "d", "text": ""},
-        {"id": "e", "sentences": [{"id": 1, "text": "x"}, {"id": "1", "text": "y"}]},
-    )
-    with documents.open("a", encoding="utf-8") as file:
-        file.write('{"id": \n\n{"id": "z", "text": "Last."}')
-    lines(tmp_path / "pairs.jsonl", {"source": "z", "target": "z", "links": {"0": [9]}}, {"source": "a"}, ["a", "z"])
-    corpus = load("jsonl", tmp_path)
-    assert list(corpus.documents) == ["a", "z"]
-    assert [(p.id, p.links) for p in corpus.pairs] == [("z__z", None)]
-    places = [r.where.rpartition("/")[2] for r in corpus.refused]
-    assert places == [
-        *(f"pairs.jsonl, line {n}" for n in (2, 3)),
-        *(f"documents.jsonl, line {n}" for n in (2, 3, 4, 5, 6, 7, 8)),
-        "pairs.jsonl, line 1",
-    ]
-    assert reasons(corpus)[3] == "document 'b' needs either 'text' or 'sentences'"
 
 
 def test_a_single_jsonl_file_holds_whole_pairs(tmp_path):

@@ -108,11 +108,6 @@ def test_an_invalid_graph_is_refused(tmp_path, change, reason):
     assert reason in reasons(corpus)[0]
 
 
-def test_a_folder_without_papers_is_reported(tmp_path):
-    with pytest.raises(InputError, match="contains no paper"):
-        load("nlpeer", tmp_path)
-
-
 PAGE = {
     "language": "en",
     "text": "A bridge closed, it was said. Nobody was hurt.",

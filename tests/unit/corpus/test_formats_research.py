@@ -196,11 +196,6 @@ def test_ecb_plus_as_released_drops_urls_mirrored_links_and_the_older_corpus(tmp
     assert [note.examples for note in released.notes] == [("1_3ecb",), ("ECB+/1/1_3ecb.xml",)]
 
 
-def test_as_released_is_refused_for_formats_without_that_variant(tmp_path):
-    with pytest.raises(InputError, match="'text' has no released variant"):
-        load("text", files(tmp_path, {"a.txt": "One."}), as_released=True)
-
-
 def test_ecb_plus_without_its_table_is_one_clear_error(ecb):
     (ecb / "ECBplus_coreference_sentences.csv").unlink()
     with pytest.raises(InputError, match=r"cannot read .*ECBplus_coreference_sentences\.csv"):

@@ -164,11 +164,6 @@ def test_csv_files_of_pandas_are_read(tmp_path_factory, contents):
     ]
 
 
-def test_a_folder_that_is_no_data_set_is_reported(tmp_path):
-    with pytest.raises(InputError, match="cannot be loaded"):
-        load("hf", tmp_path)
-
-
 def test_splits_and_files_of_a_folder_are_read_together(tmp_path):
     from datasets import Dataset, DatasetDict
 

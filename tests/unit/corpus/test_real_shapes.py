@@ -186,9 +186,11 @@ SHAPES = [
     Shape("sentences with ids of their own", "jsonl", {"documents.jsonl": jsonl({"id": 7, "sentences": ["A.", "B."]}, {"id": "c", "sentences": [{"id": 5, "text": "C."}]}), "pairs.jsonl": jsonl({"source": 7, "target": "c", "links": {0: [5]}})}, {"7": ["A.", "B."], "c": ["C."]}, [("7__c", "7", "c")], {"0": ("5",)}),
     Shape("documents of one id", "jsonl", {"documents.jsonl": jsonl({"id": "a", "text": "A."}, {"id": "a", "text": "Z."}, {"id": "b", "text": "B."}), "pairs.jsonl": jsonl({"source": "a", "target": "b"})}, pairs=[], refused=("second document has the id 'a'", "refers to two different texts")),
     Shape("other files in the folder", "jsonl", {"documents.jsonl": jsonl({"id": "a", "text": "A."}), "links.jsonl": "{}"}, pairs=[], notes=("links.jsonl",)),
+    Shape("bad lines in two files of a folder", "jsonl", {"documents.jsonl": jsonl({"id": "a", "text": "A."}, {"id": "b"}) + '{"id": \n\n{"id": "z", "text": "Z."}', "pairs.jsonl": jsonl({"source": "z", "target": "z", "links": {"0": [9]}}, {"source": "a"}, ["a", "z"])}, {"z": ["Z."]}, [("z__z", "z", "z")], refused=("pairs.jsonl, line 2", "pairs.jsonl, line 3", "documents.jsonl, line 2: document 'b' needs", "documents.jsonl, line 3", "pairs.jsonl, line 1")),
     Shape("a folder without documents", "jsonl", {"pairs.jsonl": "{}", "y.jsonl": "{}"}, error="documents.jsonl does not exist"),
     # the released layout
     Shape("released documents", "abcd-link", {"docs.json": DOCS, "x_links.json": '{"p": {"doc1": "a", "doc2": "b", "links": {"0": ["1"]}}}'}, pairs=[("p", "a", "b")], links={"0": ("1",)}),
+    Shape("released documents with a mark", "abcd-link", {"docs.json": "\ufeff" + DOCS}, {"a": ["One."]}, []),
     Shape("a pair without links", "abcd-link", {"docs.json": DOCS, "x_links.json": '{"p": {"doc1": "a", "doc2": "b"}}'}, pairs=[], refused=("no object 'links'",)),
     Shape("links in a file of another name", "abcd-link", {"docs.json": DOCS, "links.json": "{}"}, pairs=[], notes=("links.json",)),
     Shape("documents of one name in JSON", "abcd-link", {"docs.json": '{"a": {"0": "A."}, "a": {"0": "Z."}}'}, error="the id 'a' occurs twice"),
@@ -284,7 +286,7 @@ DROPPED = [
     Dropped("a misspelt field", {"a.jsonl": jsonl(pair(lnks={}))}, bad=("no field lnks",)),
     Dropped("the same file twice", {"a.jsonl": ONE, "b.jsonl": ONE}, ["p"]),
     Dropped("the same pair in two files", {"a.jsonl": ONE, "b.jsonl": TWO}, ["p", "q"]),
-    Dropped("one pair id, other texts", {"a.jsonl": ONE, "b.jsonl": jsonl(pair("p", {"id": "z", "text": "Z."}))}, ["p"], refused=("second pair has the id 'p'",)),
+    Dropped("one pair id, other texts", {"a.jsonl": ONE, "b.jsonl": jsonl(pair("p", {"id": "z", "text": "Z."}))}, ["p"], refused=("b.jsonl, line 1",)),
     Dropped("one document id, other texts", {"a.jsonl": jsonl(pair("p", {"id": "a", "text": "A."}), pair("q", {"id": "a", "text": "Z."}))}, ["p", "q"]),
     Dropped("links to nowhere", {"a.jsonl": jsonl(pair(links={"0": ["7"]}))}, ["p"], refused=("sentence '7'",)),
     Dropped("deep nesting", {"a.jsonl": "[" * 100_000 + "\n" + ONE}, ["p"], ("not JSON",)),
@@ -313,7 +315,7 @@ def assert_outcome(dropped: Dropped, result: DropResult) -> None:
     assert [p.id for p in result.corpus.pairs] == list(dropped.pairs)
     assert_parts(dropped.bad, [item.reason for item in result.quarantined])
     assert_parts(dropped.waits, [item.reason for item in result.waiting])
-    assert_parts(dropped.refused, [item.reason for item in result.corpus.refused])
+    assert_parts(dropped.refused, [f"{item.where}: {item.reason}" for item in result.corpus.refused])
 
 
 def test_the_tables_hold_enough_shapes():

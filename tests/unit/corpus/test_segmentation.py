@@ -49,18 +49,6 @@ def test_a_line_end_ends_a_sentence(rules, end):
     assert rules.split(f"Summary{end}The paper is good.{end}") == ["Summary", "The paper is good."]
 
 
-@pytest.mark.parametrize("blank", ["", " ", "\n\n \t\n"])
-def test_blank_text_has_no_sentences_and_makes_no_document(rules, blank):
-    assert rules.split(blank) == []
-    with pytest.raises(InputError, match="'memo' has no sentences"):
-        rules.document("memo", blank)
-
-
-def test_a_document_numbers_its_sentences(rules):
-    document = rules.document("memo", "One. Two.")
-    assert [(s.id, s.text) for s in document.sentences] == [("0", "One."), ("1", "Two.")]
-
-
 def test_other_languages_use_rules_and_unknown_ones_are_named():
     assert get_segmenter("de").split("Es regnet. Wir gehen.") == ["Es regnet.", "Wir gehen."]
     with pytest.raises(InputError, match="not know the language 'qq'"):

@@ -6,7 +6,6 @@ import gzip
 import json
 import os
 import re
-import time
 import tracemalloc
 from pathlib import Path
 
@@ -80,20 +79,6 @@ def test_a_whole_file_is_taken_once(drops):
     assert (pairs(again.corpus), again.taken, again.more) == ([], [], False)
 
 
-def test_an_unsettled_drop_is_taken_again(drops):
-    drops.put("a.jsonl", line("p"))
-    assert drops.look() == drops.look()
-    assert pairs(drops.run().corpus) == ["p"]
-
-
-def test_a_local_file_without_a_final_newline_is_taken_once_it_is_stable(drops):
-    drops.put("a.jsonl", line("p") + line("q")[:-1])
-    assert drops.run().waiting != []
-    hour_ago = time.time() - 3600
-    os.utime(drops.root / "a.jsonl", (hour_ago, hour_ago))
-    assert pairs(drops.run().corpus) == ["p", "q"]
-
-
 def test_gzip_is_read_by_content_in_parts_and_compared_by_version(drops):
     drops.put("a.jsonl.gz", gzip.compress(line("p") + line("q") + b"bad\n" + line("r")))
     drops.put("b.jsonl", gzip.compress(line("s")))
@@ -107,15 +92,6 @@ def test_gzip_is_read_by_content_in_parts_and_compared_by_version(drops):
     assert (found, bad) == (["p", "q", "r", "s"], [("a.jsonl.gz", len(line("p") + line("q")))])
     drops.put("a.jsonl.gz", gzip.compress(line("p") + line("q", "New.")))
     assert pairs(drops.run().corpus) == ["q@2"]
-
-
-def test_a_file_without_utf8_lines_is_quarantined_whole(drops):
-    drops.put("a.jsonl", data := b"PK\x03\x04" + line("p"))
-    result = drops.run()
-    assert (result.waiting, [(q.reason, q.length) for q in result.quarantined]) == (
-        [],
-        [("it is a zip archive", len(data))],
-    )
 
 
 def test_a_conflicting_pair_is_not_taken_with_the_next_version(drops):
@@ -228,14 +204,6 @@ def test_an_overlong_line_is_quarantined_and_the_next_is_read(drops, monkeypatch
     drops.put("a.jsonl", line("long", "x" * 5000) + line("p"))
     result = drops.run()
     assert (pairs(result.corpus), [q.length for q in result.quarantined]) == (["p"], [len(line("long", "x" * 5000))])
-
-
-def test_conflicting_pairs_of_two_files_are_refused_and_counted(drops):
-    drops.put("a.jsonl", line("p"))
-    drops.put("b.jsonl", line("p", "Different."))
-    result = drops.run()
-    assert (pairs(result.corpus), len(result.corpus.refused)) == (["p"], 1)
-    assert "b.jsonl, line 1" in result.corpus.refused[0].where
 
 
 def test_a_large_file_is_taken_in_parts(drops):

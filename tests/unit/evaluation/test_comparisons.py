@@ -109,10 +109,6 @@ def test_holm_matches_its_definition(p):
     assert holm(p) == pytest.approx([adjusted(value) for value in p])
 
 
-def test_holm_of_a_worked_example():
-    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
-
-
 def test_incomparable_tables_are_errors(table):
     with pytest.raises(InputError, match=r"did not score 'x'.*high, low, middle"):
         compare(table, "x", "low")

@@ -179,13 +179,6 @@ def test_no_answers_at_all_score_zero_and_are_reported(corpus):
     assert (scores.f1, scores.sources, scores.answered) == (0.0, 2, 0)
 
 
-def test_false_links_on_sources_without_links_lower_the_score(corpus):
-    right = [decide("s0", ("s0",)), decide("s1", ("s0", "s1"))]
-    clean, false = (all_sources(corpus, [*right, decide("s2", targets)]) for targets in ((), ("s1",)))
-    assert (clean.precision, clean.false_link_rate) == (1.0, 0.0)
-    assert (false.precision, false.recall, false.false_link_rate) == (0.75, 1.0, 1.0)
-
-
 def test_pairs_with_unknown_links_are_not_scored(corpus):
     unknown = Pair(id="q", source="b", target="a")
     more = corpus.model_copy(update={"pairs": [*corpus.pairs, unknown]})
@@ -206,13 +199,6 @@ def test_all_sources_scores_need_every_source_in_the_rankings(corpus):
     assert len(score_chosen(corpus, part, np.ones(len(part), bool))) == 2
     with pytest.raises(InputError, match=r"do not contain the source 's2' of the pair 'p'"):
         all_sources_chosen(corpus, part, np.ones(len(part), bool))
-
-
-def test_a_cutoff_beyond_the_document_shows_the_whole_document(corpus):
-    rankings = rank_corpus(corpus, Scripted({("a", "b"): [[1, 2]] * 3}))
-    paper, common = (macro(score_ranking(corpus, rankings, [20], definition)) for definition in ("paper", "common"))
-    assert (paper.recall, common.recall) == (1, 1)
-    assert (paper.precision, common.precision) == ((1 / 2 + 1) / 2, (1 / 20 + 2 / 20) / 2)
 
 
 def test_outcomes_are_counted_by_source_sentence():

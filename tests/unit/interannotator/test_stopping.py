@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from abcdlink.errors import InputError
-from abcdlink.interannotator import details, pairs_needed
+from abcdlink.interannotator import pairs_needed
 from abcdlink.interannotator.measures import agreement
 from abcdlink.judgments import Judgment
 from tests.helpers.agreement_examples import many, task
@@ -89,13 +89,6 @@ def test_an_impossible_width_is_refused(width: float):
         pairs_needed(chancy(6), width)
 
 
-@pytest.mark.parametrize("judgments", [[], task(("LN",)), task(("LL", "LL")), task(("L ", " L"))])
-def test_details_handle_too_few_judgments(judgments: list[Judgment]):
-    found = details(judgments)
-    assert all(one.more is None for one in found.needed)
-    assert type(found).model_validate_json(found.model_dump_json()) == found
-
-
 def test_the_command_prints_everything_as_text_and_json(tmp_path: Path):
     judgments = chancy(6) + [j.model_copy(update={"batch": 2, "pair": f"x{j.pair}"}) for j in chancy(6, seed=3)]
     path = tmp_path / "judgments.jsonl"
@@ -111,12 +104,10 @@ def test_the_command_prints_everything_as_text_and_json(tmp_path: Path):
     assert found["judged"] == 180
 
 
-def test_the_command_handles_three_annotators_and_a_bad_width(tmp_path: Path):
+def test_the_command_handles_three_annotators(tmp_path: Path):
     path = tmp_path / "judgments.jsonl"
     path.write_text("".join(j.model_dump_json() + "\n" for j in many(5, [("LLNN", "LNNN", "LLLN")])))
     told = call("agreement", path)
     assert "Fleiss' kappa: " in told
     assert "Krippendorff's alpha: " in told
     assert "annotator-2 and annotator-3" in told
-    with pytest.raises(InputError, match="width"):
-        call("agreement", path, "--width", "0")

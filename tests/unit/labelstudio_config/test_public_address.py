@@ -6,7 +6,6 @@ from pathlib import Path
 
 import httpx
 import pytest
-from pydantic import ValidationError
 
 import services.checks
 from abcdlink.settings import Settings, get_settings
@@ -41,12 +40,6 @@ def test_links_and_invitations_use_the_public_address(monkeypatch: pytest.Monkey
     assert "127.0.0.1" not in standing.model_dump_json()
     assert public("http://127.0.0.1:1/user/signup/?token=x") == f"{PUBLIC}/user/signup/?token=x"
     assert public("https://elsewhere.example.org/a") == "https://elsewhere.example.org/a"
-
-
-@pytest.mark.parametrize("url", ["annotate.example.org", "ftp://x", "https://x/path", "https://", "https://x?y=1"])
-def test_an_invalid_address_is_refused(url: str) -> None:
-    with pytest.raises(ValidationError, match="must be the address of a server"):
-        Settings(public_url=url)
 
 
 def test_label_studio_trusts_forms_from_the_public_address_and_stays_on_loopback() -> None:

@@ -18,7 +18,7 @@ from abcdlink.linking.cutoffs import chosen, cross_fitted, fit_cutoff
 from abcdlink.linking.fitted import FittedCutoff, FittedOn, make_folds
 from abcdlink.linking.records import Aim, CutoffRule
 from abcdlink.retrieval import rank_corpus
-from tests.helpers.scripted import Scripted, document, scripted_corpora
+from tests.helpers.scripted import Scripted, document
 
 NOTHING = FittedOn(corpus="other", sources=1, pairs=())
 PARAMETERS = {
@@ -88,18 +88,6 @@ def test_rules_follow_their_formulas(scores, rule):
         for pair, source, target in zip(links["pair"], links["source"], links["target"], strict=True)
     }
     assert found == {(f"p{n}", *link) for n, matrix in enumerate(scores) for link in by_hand(rule, matrix)}
-
-
-@given(scripted_corpora(), st.sampled_from(list(CutoffRule)))
-def test_every_rule_except_the_threshold_links_every_source(example, rule):
-    corpus, scores = example
-    table = rank_corpus(corpus, Scripted(scores))
-    if rule is CutoffRule.THRESHOLD:
-        none = FittedCutoff(rule=rule, parameters={"threshold": 99.0}, fitted_on=NOTHING)
-        assert not chosen(table, none, corpus).any()
-        return
-    mask = chosen(table, FittedCutoff(rule=rule, parameters=PARAMETERS[rule], fitted_on=NOTHING), corpus)
-    assert mask[(table["rank"] == 1).to_numpy()].all()
 
 
 def test_expected_f1_is_exact_far_down_a_long_table():

@@ -39,11 +39,6 @@ def test_no_document_is_in_two_folds(numbers, count):
     assert list(folds) == [pair.id for pair in corpus.pairs]
 
 
-def test_pairs_are_joined_through_chains_of_documents():
-    folds = make_folds(corpus_of([("a", "b"), ("c", "d"), ("x", "y"), ("b", "c")]), 2)
-    assert folds["p0"] == folds["p1"] == folds["p3"] != folds["p2"]
-
-
 def test_a_document_with_the_same_texts_under_another_id_is_the_same():
     ends = [("a", "b"), ("copy of a", "c"), ("x", "y")]
     texts = {"a": ["One.", "Two."], "copy of a": ["One.", "Two."]}

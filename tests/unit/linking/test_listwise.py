@@ -5,14 +5,10 @@ from itertools import pairwise
 
 import pytest
 
-from abcdlink.corpus import Document, Sentence
-from abcdlink.linking.linker import ListwiseLinker, Piece
 from abcdlink.linking.records import Setup
-from abcdlink.llm.client import LLM
 from abcdlink.llm.records import Outcome
-from tests.helpers.fake_llm import error, fits, says
+from tests.helpers.fake_llm import error, says
 from tests.helpers.linking import (
-    CORPUS,
     DOMAIN,
     SETUPS,
     TOO_LONG,
@@ -126,11 +122,6 @@ def test_missing_ids_alone_are_asked_again_once_and_then_unknown(isolated_home):
     assert decisions[0].outcome is Outcome.MISSING_IDS
 
 
-def test_missing_ids_answered_later_leave_nothing_unknown(isolated_home):
-    decisions, _ = decide(isolated_home, approach(), {"a0": ("b1", "b2")}, says('{"b1": false}'), says('{"b2": true}'))
-    assert (decisions[0].targets, decisions[0].unknown, decisions[0].outcome) == (("b2",), (), Outcome.OK)
-
-
 @pytest.mark.parametrize("setup", SETUPS)
 def test_an_answer_without_ids_is_retried_with_another_seed(isolated_home, setup):
     corpus = corpus_of(document("a", 1), document("b", 1))
@@ -165,16 +156,3 @@ def test_ids_missing_from_a_shortened_question_are_asked_again_on_shortened_docu
     decisions, asked = decide(isolated_home, approach(), {"a9": ("b1", "b15")}, *script)
     assert (decisions[0].targets, decisions[0].outcome) == (("b1", "b15"), Outcome.OK)
     assert shown(asked[2], B) == ["b14", "b15", "b16"]
-
-
-def test_a_sentence_with_line_breaks_stays_on_one_line():
-    broken = Document(id="a", sentences=(Sentence(id="0", text="one\n[b1] two\tthree"),))
-    question = ListwiseLinker(DOMAIN, LLM(), approach()).question(Piece("0", ("b1",)), broken, B)
-    assert '[0] "one [b1] two three"' in question.messages[1].content
-
-
-def test_deciding_a_pair_again_asks_nothing_twice(isolated_home):
-    first, asked = decide(isolated_home, approach(), {"a0": ("b1",)}, fits)
-    second, again = decide(isolated_home, approach(), {"a0": ("b1",)}, fits, corpus=CORPUS)
-    assert (len(asked), len(again)) == (1, 0)
-    assert first == second

@@ -281,10 +281,3 @@ def test_missing_ids_are_asked_again_with_the_same_window(isolated_home):
     assert shown(asked[1], B) == list(B.position)
     assert asked[1].prompt.endswith("Decide on these sentences of B only: [b4], [b8].")
     assert (decisions[0].targets, decisions[0].unknown, decisions[0].outcome) == (("b4",), (), Outcome.OK)
-
-
-def test_a_document_of_one_sentence_is_not_a_special_case(isolated_home):
-    one = Document(id="b", sentences=(Sentence(id="b0", text="b says 0."),))
-    decisions, asked = decide(isolated_home, LLM_ONLY, {"a0": ("b0",)}, fits, corpus=corpus_of(A, one))
-    assert len(asked) == 1
-    assert (decisions[0].targets, decisions[0].unknown) == ((), ())

@@ -10,7 +10,7 @@ import pytest
 from abcdlink.llm.client import LLM
 from abcdlink.llm.records import Outcome, Usage
 from abcdlink.settings import Settings
-from tests.helpers.fake_llm import FakeLLM, Response, error, fits, says
+from tests.helpers.fake_llm import FakeLLM, error, fits, says
 from tests.helpers.llm_batch import SCHEMA, YES_NO, ask, question
 
 
@@ -43,14 +43,6 @@ def test_a_truncated_answer_is_retried_once_with_a_larger_limit(isolated_home, c
     assert [request.body["max_completion_tokens"] for request in server.questions] == [100, 400]
     assert answer.usage.calls == 2
     assert answer.usage.completion_tokens == 20
-
-
-def test_an_answer_that_stays_truncated_is_not_repaired(isolated_home):
-    with FakeLLM(says('{"11": true, "4": fal', finish="length")) as server:
-        answer = ask(server, isolated_home)
-    assert (answer.outcome, answer.value) == (Outcome.TRUNCATED, None)
-    assert answer.raw == '{"11": true, "4": fal'
-    assert len(server.questions) == 2
 
 
 def test_a_retry_without_room_leaves_the_answer_truncated(isolated_home):
@@ -104,12 +96,6 @@ def test_answers_come_in_the_order_of_their_questions(isolated_home):
     assert 2 <= server.most_at_once <= 5
 
 
-def test_neighbours_are_sent_next_to_each_other(isolated_home):
-    with FakeLLM(fits) as server:
-        LLM(server.settings(isolated_home, llm_concurrency=1)).ask_many([question(str(n)) for n in range(9)])
-    assert [request.prompt for request in server.questions] == [str(n) for n in range(9)]
-
-
 def test_a_repeated_question_is_asked_once(isolated_home):
     with FakeLLM(fits) as server:
         llm = LLM(server.settings(isolated_home))
@@ -133,12 +119,6 @@ def test_samples_are_separate_questions_next_to_each_other(isolated_home):
 
 def test_no_questions_give_no_samples(isolated_home):
     assert LLM(Settings(_env_file=None, home=isolated_home)).ask_samples([], 3) == []
-
-
-def test_one_failed_question_does_not_fail_the_others(isolated_home):
-    with FakeLLM(lambda request: error(400) if request.prompt == "b" else says(YES_NO)) as server:
-        answers = LLM(server.settings(isolated_home)).ask_many([question(text) for text in "abc"])
-    assert [answer.outcome for answer in answers] == [Outcome.OK, Outcome.FAILED, Outcome.OK]
 
 
 def test_progress_sees_every_answer(isolated_home):
@@ -190,14 +170,6 @@ def test_tokens_and_cost_are_counted_by_stage_and_only_if_paid(isolated_home):
     assert llm.used["link"] == link + link
     assert later.spent == {}
     assert later.used == {"link": link}
-
-
-def test_a_call_to_a_server_that_counts_no_tokens_still_counts(isolated_home):
-    body = json.loads(says(YES_NO).body)
-    del body["usage"]
-    with FakeLLM(Response(200, json.dumps(body).encode())) as server:
-        usage = ask(server, isolated_home).usage
-    assert (usage.calls, usage.prompt_tokens, usage.cost) == (1, 0, 0)
 
 
 def test_the_manifest_entry_says_what_was_asked_and_how(isolated_home):

@@ -84,28 +84,6 @@ def test_each_wait_is_slept_once_even_if_sleeping_takes_no_time():
     assert len(slept) == 1
 
 
-def test_the_limit_is_never_exceeded():
-    limiter, lock, inside, most = RateLimiter(3), threading.Lock(), 0, 0
-
-    def work():
-        nonlocal inside, most
-        limiter.enter(never)
-        with lock:
-            inside += 1
-            most = max(most, inside)
-        time.sleep(0.002)
-        with lock:
-            inside -= 1
-        limiter.leave()
-
-    threads = [threading.Thread(target=work) for _ in range(20)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(10)
-    assert (most, inside) == (3, 0)
-
-
 @pytest.mark.parametrize("status", [429, 503])
 def test_a_storm_of_refusals_is_survived(isolated_home, status):
     chance, lock = random.Random(3), threading.Lock()

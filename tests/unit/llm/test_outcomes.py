@@ -141,6 +141,8 @@ def test_every_reply_ends_in_its_outcome_is_kept_raw_and_never_becomes_no_link(l
         assert answer.usage.calls == sum(request.prompt == str(row) for request in server.questions) == times
     if not answer.outcome.answered and outcome is not Outcome.INVALID:
         assert set(answer.value or {}) < set(SCHEMA["properties"]), "something was answered that nobody said"
+    if outcome is not Outcome.FAILED:
+        assert llm.ask(question(str(row))) == answer.model_copy(update={"from_cache": True}), "kept, and complete"
 
 
 def test_the_table_covers_every_outcome():

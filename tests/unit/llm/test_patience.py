@@ -61,13 +61,6 @@ def test_lasting_errors_end_as_failed_after_some_attempts(isolated_home, trouble
     assert len(server.questions) == attempts
 
 
-def test_a_slow_server_is_retried(isolated_home):
-    with FakeLLM(says(YES_NO, delay=0.6), says(YES_NO)) as server:
-        answer = ask(server, isolated_home, llm_timeout=0.3)
-    assert answer.outcome is Outcome.OK
-    assert len(server.questions) == 2
-
-
 @pytest.mark.parametrize(
     "response",
     [

@@ -193,12 +193,6 @@ def test_a_limit_in_money_needs_the_prices_of_this_profile(write, monkeypatch):
         LLM(profile("a"))
 
 
-def test_an_invalid_address_is_reported_with_its_table(write):
-    write('[llm.a]\nbase_url = "gpu:8000"\nmodel = "m"')
-    with pytest.raises(InputError, match=r"base_url in \[llm.a\] of .*abcdlink.toml is not a valid URL"):
-        LLM(profile("a"))
-
-
 @pytest.mark.parametrize(
     ("one", "other", "same"),
     [

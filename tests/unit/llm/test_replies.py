@@ -119,7 +119,9 @@ def test_a_reply_of_any_shape_has_its_outcome(llm, row):
     assert detail in answer.detail
     assert not answer.server_fault
     assert 0 <= answer.usage.cached_tokens <= answer.usage.prompt_tokens < 10**9
-    assert llm.ask(question(str(row), json_schema=SCHEMA)).outcome is outcome
+    assert answer.usage.calls == 1 or outcome is not Outcome.OK, "a call counts, whatever the server counts"
+    again = llm.ask(question(str(row), json_schema=SCHEMA))
+    assert (again.outcome, again.from_cache) == (outcome, outcome is not Outcome.FAILED)
     assert llm.ask(question(f"a good one after {row}")).outcome is Outcome.OK
 
 
@@ -183,13 +185,6 @@ def test_a_lasting_error_within_a_reply_is_reported_in_the_servers_words(isolate
         answer = LLM(server.settings(isolated_home), sleep=lambda _: None).ask(question())
     assert answer.outcome is Outcome.FAILED
     assert "the upstream model is gone" in answer.detail
-
-
-def test_a_filtered_question_is_not_asked_again(isolated_home):
-    with FakeLLM(error(400, code="content_filter")) as server:
-        for _ in range(2):
-            assert LLM(server.settings(isolated_home)).ask(question()).outcome is Outcome.REFUSED
-    assert len(server.questions) == 1
 
 
 @pytest.mark.parametrize(("status", "fault"), [(401, True), (402, True), (404, True), (400, False), (422, False)])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import signal
 import sys
-import time
 from itertools import pairwise
 from pathlib import Path
 
@@ -27,6 +26,7 @@ from abcdlink.stages.rank import rank
 from abcdlink.store import open_run
 from tests.helpers.forked import forked
 from tests.helpers.llm_batch import question
+from tests.helpers.waiting import until
 
 # It answers by the schema, all False; a word in the prompt can request something else.
 ENGINE = """
@@ -189,12 +189,12 @@ def test_the_engine_ends_with_a_killed_process(engine, isolated_home):
         signal.pause()
 
     process = forked(ask_twice_and_wait)
-    wait(lambda: len(engine.batches) == 2)
+    until(lambda: len(engine.batches) == 2, "two batches", poll=0.01)
     pid = engine.notes[0]["pid"]
     assert psutil.pid_exists(pid)
     process.kill()
     process.join()
-    wait(lambda: has_ended(pid))
+    until(lambda: has_ended(pid), "the end of the engine", poll=0.01)
 
 
 def has_ended(pid: int) -> bool:
@@ -202,13 +202,6 @@ def has_ended(pid: int) -> bool:
         return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE  # until init looks after it
     except psutil.NoSuchProcess:
         return True
-
-
-def wait(condition) -> None:
-    deadline = time.monotonic() + 300
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def test_a_stage_sends_one_sorted_batch_and_then_its_follow_ups(engine, isolated_home):

@@ -241,11 +241,6 @@ def test_screening_data_can_come_from_a_file(here: Store, tmp_path: Path) -> Non
     assert set(screening_of(here)) == {ACCOUNTS[0], ACCOUNTS[2]}
 
 
-def test_only_a_run_waiting_for_applicants_can_be_closed(here: Store) -> None:
-    with pytest.raises(InputError, match="is not waiting for anyone in qualify"):
-        call("qualify", "close", "hostile")
-
-
 KNOWN = Screening(
     account="a@b.c", native_language="english", residence="UK", degree="PhD", approval_rate=90, studies=30
 )

@@ -32,7 +32,6 @@ from abcdlink.stages.benchmark import read_benchmark
 from abcdlink.stages.decide import DecisionPart
 from abcdlink.store import Store
 from tests.helpers.example_benchmark import GRID, SHORTLISTED
-from tests.helpers.example_run import HOSTILE
 
 OVER_ALL = AllSources(precision=0.5, recall=0.5, f1=0.5, false_link_rate=None, sources=9, answered=9)
 
@@ -95,11 +94,6 @@ def test_lines_by_prompt_mode_name_the_model_if_there_are_several():
 
 def with_cost(approach, f1, seconds, cost=0.0, interval=None):
     return result(approach, f1).model_copy(update={"seconds": seconds, "cost": cost, "interval": interval})
-
-
-def test_the_front_holds_what_nothing_beats_in_both_cost_and_quality():
-    points = [Point(*one) for one in [("a", 1, 0.3), ("b", 2, 0.2), ("c", 2, 0.5), ("d", 3, 0.5), ("e", 9, 0.9)]]
-    assert [point.name for point in pareto_front(points)] == ["a", "c", "e"]
 
 
 @given(st.lists(st.tuples(st.floats(0.1, 99), st.floats(0, 1)), min_size=1, max_size=20))
@@ -252,11 +246,6 @@ def test_wrong_links_are_counted_and_shown_with_their_neighbourhoods(finished: S
     assert "gold link" in shown
     assert "were not and are in no count" in shown
     assert shown.count("Source sentence ") == shown.count("Target sentence ") <= 20
-
-
-def test_hostile_sentences_are_escaped_in_the_examples(complete: str):
-    assert HOSTILE in section(complete, "errors")
-    assert "<img" not in complete
 
 
 def copy_of(store: Store, folder) -> Store:

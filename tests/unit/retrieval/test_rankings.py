@@ -17,8 +17,7 @@ from abcdlink.errors import InputError
 from abcdlink.linking.decisions import decide_chosen, top_k
 from abcdlink.progress import silent
 from abcdlink.retrieval import Effort, get_retriever, rank_corpus, ranked
-from abcdlink.retrieval.base import rank_pairs
-from abcdlink.retrieval.registry import FUSIONS, HYBRID, Fusion, read_parts, reciprocal_ranks, z_scores
+from abcdlink.retrieval.registry import FUSIONS, HYBRID, Fusion, read_parts, z_scores
 from tests.helpers.scripted import Scripted, document, scripted_corpora
 
 
@@ -42,25 +41,6 @@ def test_rankings_are_the_sorted_scores_of_every_source(example):
         for rank, j in enumerate(by_hand(row), start=1)
     ]
     assert list(table.itertuples(index=False, name=None)) == expected
-
-
-@given(scripted_corpora())
-def test_parts_of_a_corpus_rank_like_the_whole(example):
-    corpus, scores = example
-    retriever = Scripted(scores)
-    whole = rank_corpus(corpus, retriever).astype({"pair": str, "source": str, "target": str})
-    assert set(retriever.prepared) == {name for p in corpus.pairs for name in (p.source, p.target)}
-    parts = [
-        rank_pairs(corpus, retriever, [pair]).astype({"pair": str, "source": str, "target": str})
-        for pair in corpus.pairs
-    ]
-    pd.testing.assert_frame_equal(pd.concat(parts, ignore_index=True), whole)
-
-
-def test_no_pairs_give_an_empty_table():
-    table = rank_corpus(Corpus(name="none", documents={}, pairs=[]), Scripted({}))
-    assert len(table) == 0
-    assert top_k(table, 3) == {}
 
 
 @given(scripted_corpora())
@@ -137,23 +117,6 @@ def test_rrf_is_the_weighted_sum_of_one_over_60_plus_the_rank(parts, data):
             for j, value in enumerate(row):
                 expected[i, j] += weight / (61 + sum(round(other, 6) > round(value, 6) for other in row))
     np.testing.assert_allclose(fused("rrf", parts, by), expected, rtol=1e-12)
-
-
-def test_a_target_ranked_high_by_both_wins():
-    one, other = [[0.9, 0.8, 0.1, 0.2]], [[0.1, 0.8, 0.9, 0.2]]
-    for kind in FUSIONS:
-        assert ranked(fused(kind, [one, other], [1, 1]))[0][0] == 1
-        assert ranked(fused(kind, [one, other], [1, 0.01]))[0][0] == 0
-
-
-def test_z_scores_have_mean_0_and_deviation_1_and_equal_scores_give_0():
-    z = z_scores(np.array([[1.0, 2.0], [3.0, 7.0]]))
-    assert (z.mean(), z.std()) == pytest.approx((0, 1))
-    assert not z_scores(np.full((2, 3), 0.3)).any()
-
-
-def test_equal_scores_have_equal_reciprocal_ranks():
-    assert reciprocal_ranks(np.array([[0.5, 0.1, 0.5, 1.0]])).tolist() == [[1 / 62, 1 / 64, 1 / 62, 1 / 61]]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from rank_bm25 import BM25Okapi
 
 from abcdlink import languages
 from abcdlink.corpus.records import Corpus, Pair
-from abcdlink.errors import InputError
 from abcdlink.languages import stemmer, tokenizer
 from abcdlink.linking.decisions import top_k
 from abcdlink.retrieval import get_retriever, lexical, rank_corpus, ranked
@@ -177,11 +176,3 @@ def test_an_unprepared_pair_has_no_scores():
         retriever.prepare([one])
         with pytest.raises(KeyError):
             retriever.score(one, other)
-
-
-def test_an_unknown_retriever_is_named_with_the_known_ones():
-    with pytest.raises(
-        InputError,
-        match=r"'bm26'.*choose one of bm25, bm25-stemmed, jaccard, all-minilm-l6-v2.*st:MODEL, sparse:MODEL, ce:MODEL",
-    ):
-        get_retriever("bm26")

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from abcdlink.cli.app import main
 from abcdlink.corpus import Corpus
 from abcdlink.corpus.io import write_corpus
-from abcdlink.domain import find_domain
 from abcdlink.errors import InputError
 from abcdlink.evaluation.comparisons import compare_with_best
 from abcdlink.layout import BENCHMARK, OVERVIEW, benchmark_file
@@ -307,11 +306,3 @@ def test_samples_are_spread_over_pairs_and_depend_only_on_the_seed(example, want
         assert set(drawn) <= sources
         assert len(set(drawn)) == len(drawn)
         assert abs(len(drawn) - sample.size * len(sources) / max(total, 1)) < 1 + 1e-9
-
-
-def test_each_corpus_can_have_its_own_domain(folders):
-    store = open_run("b")
-    plan = PLAN.model_copy(update={"llm": None})
-    domains = take_corpora(store, folders, ["news", "reviews@paper"], plan)
-    assert [domain.label for domain in domains.values()] == ["news", "reviews@paper"]
-    assert find_domain("news").label == "news"

@@ -12,19 +12,16 @@ from abcdlink.corpus import Document, Sentence
 from abcdlink.corpus.io import read_corpus_from, write_corpus_to
 from abcdlink.corpus.records import Record
 from abcdlink.domain import find_domain
-from abcdlink.errors import BudgetError, InputError, ServiceError
+from abcdlink.errors import InputError, ServiceError
 from abcdlink.layout import decision_part
 from abcdlink.linking.prompts import prompts_of
 from abcdlink.linking.records import CutoffRule, Scoring, Setup
-from abcdlink.llm.client import LLM
-from abcdlink.llm.estimate import expected_cost
-from abcdlink.settings import get_settings
 from abcdlink.stages.decide import decide_part, part_count, questions_left, read_decisions
 from abcdlink.stages.intake import describe_run
 from abcdlink.stages.once import is_done
 from abcdlink.stages.rank import rank
 from abcdlink.store import open_run
-from tests.helpers.fake_llm import MODEL, FakeLLM, error, fits, says
+from tests.helpers.fake_llm import MODEL, FakeLLM, error, fits
 from tests.helpers.linking import DOMAIN, SETUPS, approach, numbered_corpus
 
 LLM_ONLY = approach(Setup.LLM_ONLY)
@@ -196,52 +193,6 @@ def test_a_server_without_probabilities_is_refused_before_anything_is_asked(stor
     with serve(FakeLLM(fits, probabilities=False)) as server, pytest.raises(ServiceError, match="log-probabilities"):
         decide_all(store, of=one)
     assert not server.questions
-
-
-def test_a_dry_run_predicts_the_questions_without_sending_any(store, serve):
-    one = approach(scoring=Scoring.VOTES, samples=2)
-    rank(store, CORPUS, one.retriever)
-    with serve(FakeLLM(says("no"))) as server:
-        left = questions_left(store, CORPUS, DOMAIN, one)
-        assert not server.questions
-        assert expected_cost(LLM(), left).calls == len(left)
-        decide_part(store, CORPUS, DOMAIN, one, 0)
-        asked = sent(server)
-        assert asked == sorted(map(texts_of, left[: len(asked)]))
-        assert questions_left(store, CORPUS, DOMAIN, one) == left[len(asked) :]
-        decide_part(store, CORPUS, DOMAIN, one, 1)
-        assert questions_left(store, CORPUS, DOMAIN, one) == []
-
-
-def test_an_exhausted_budget_stops_the_stage_and_a_larger_one_resumes_it(store, serve, monkeypatch):
-    def answer(request):
-        return says(json.dumps(dict.fromkeys(request.schema["properties"], True)), tokens=(1000, 100))
-
-    with serve(FakeLLM(answer)) as server:
-        monkeypatch.setenv("ABCDLINK_LLM_BUDGET_TOKENS", "9000")
-        get_settings.cache_clear()
-        with pytest.raises(BudgetError, match="9000 tokens used") as stopped:
-            decide_all(store)
-        assert "ABCDLINK_LLM_BUDGET_TOKENS" in stopped.value.hint
-        before = len(server.questions)
-        assert 0 < before < SOURCES
-        with pytest.raises(BudgetError):
-            decide_all(store)
-        assert len(server.questions) == before
-        monkeypatch.setenv("ABCDLINK_LLM_BUDGET_TOKENS", "90000")
-        get_settings.cache_clear()
-        decide_all(store)
-        assert set(Counter(json.dumps(request.body) for request in server.questions).values()) == {1}
-    assert len(read_decisions(store, CORPUS, LLM_ONLY).decisions) == len(server.questions) == SOURCES
-
-
-def test_the_manifest_records_the_model_but_never_the_key(store, serve, monkeypatch):
-    monkeypatch.setenv("ABCDLINK_LLM_API_KEY", "sk-a-key-that-nobody-may-see")
-    with serve(FakeLLM(fits)) as server:
-        decide_all(store)
-    noted = store.manifest["llm"]["decide synthetic"]
-    assert (noted["model"], noted["base_url"], noted["form"]) == (MODEL, server.base_url, "json_schema")
-    assert "sk-a-key" not in json.dumps(store.manifest)
 
 
 def test_decisions_of_an_earlier_version_are_not_asked_again(store, serve):

@@ -77,13 +77,7 @@ def test_twenty_documents_by_a_reasoning_model_have_the_requested_shape(
 
 
 FAULTS: list[tuple[str, Callable[[list[dict]], object], str]] = [
-    ("index out of range", lambda given: [{**given[0], "targets": [40]}, *given[1:]], "names sentence 40"),
-    ("negative index", lambda given: [{**given[0], "targets": ["-1"]}, *given[1:]], "names sentence -1"),
-    ("empty sentence", lambda given: [{**given[0], "text": " "}, *given[1:]], "it is empty"),
-    ("repeated sentence", lambda given: [given[0], *given[:-1]], "repeats an earlier sentence"),
-    ("no link", lambda given: [{**one, "targets": None} for one in given], "there is no link"),
     ("too short", lambda given: given[:4], "has 4 sentences"),
-    ("in order", lambda given: [{**one, "targets": [i]} for i, one in enumerate(given)], "order of the target"),
     ("cut off", lambda _: says('<think>x</think>{"sentences": [', finish="length"), "limit of tokens"),
     ("still thinking", lambda _: says("<think>and on and on"), "inside its thinking text"),
     ("refusal", lambda _: says("I'm sorry, but I can't help with that."), "declined"),
@@ -176,11 +170,6 @@ def prepared(run: Store, store: Store, domain: Domain):
     return plan_generation(run, Generating(strategy=Strategy.DOCUMENT, seed=1, documents=3))
 
 
-def test_a_second_look_by_the_writer_itself_is_refused(store: Store) -> None:
-    with pytest.raises(InputError, match="the model that writes the pairs"):
-        plan_generation(store, Generating(strategy=Strategy.DOCUMENT, seed=1, documents=3, second_look="default"))
-
-
 def test_the_learned_linker_of_another_run_can_take_a_second_look(store: Store, domain: Domain) -> None:
     run_with_linker("fitted")
     plan = plan_generation(
@@ -202,7 +191,10 @@ def test_the_learned_linker_of_another_run_can_take_a_second_look(store: Store, 
     assert look.links_confirmed == look.links - denied
 
 
-@pytest.mark.parametrize(("name", "problem"), [("run:none", "there is no run 'none'"), ("nobody", "nobody")])
-def test_a_second_look_by_nobody_is_refused(name: str, problem: str, store: Store) -> None:
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [("run:none", "there is no run 'none'"), ("nobody", "nobody"), ("default", "the model that writes the pairs")],
+)
+def test_a_second_look_by_nobody_or_the_writer_itself_is_refused(name: str, problem: str, store: Store) -> None:
     with pytest.raises(InputError, match=problem):
         plan_generation(store, Generating(strategy=Strategy.DOCUMENT, seed=1, documents=3, second_look=name))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from pathlib import Path
 
@@ -197,19 +196,3 @@ def test_a_corpus_without_pairs_has_an_empty_table() -> None:
     write_corpus_to(store, "synthetic", Corpus(name="synthetic", documents={}, pairs=[]))
     rank(store, "synthetic", "bm25")
     assert read_rankings(store, "synthetic", "bm25").table.empty
-
-
-def test_a_part_does_not_exist_until_it_is_complete(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A reader in another process sees a part whole or not at all: its file is renamed into place."""
-    seen: list[list[str]] = []
-    write = store.folder.write
-
-    def watched(name: str, data: bytes) -> None:
-        if name.startswith("rankings/"):
-            seen.append(store.folder.names("rankings/"))
-        write(name, data)
-
-    monkeypatch.setattr(store.folder, "write", watched)
-    rank(store, "synthetic", "bm25")
-    assert seen == [[], ["rankings/synthetic/bm25/plan.json"]]
-    assert json.loads(store.read_text("rankings/synthetic/bm25/plan.json"))["parts"][0][0] == "synthetic-0"

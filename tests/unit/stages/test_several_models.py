@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import threading
-import time
 import zlib
 from collections import Counter
 from contextlib import ExitStack
@@ -14,20 +13,17 @@ import pytest
 
 from abcdlink.corpus import Corpus, Document, Pair, Sentence
 from abcdlink.corpus.io import write_corpus_to
-from abcdlink.domain import find_domain
 from abcdlink.errors import BudgetError, InputError, ServiceError
 from abcdlink.layout import GENERATION, NATURAL, SHORTLIST, SYNTHETIC
 from abcdlink.linking.records import Setup
 from abcdlink.llm.records import Outcome
-from abcdlink.stages.benchmark import Benchmark, run_benchmark
+from abcdlink.stages.benchmark import run_benchmark
 from abcdlink.stages.decide import read_decisions
-from abcdlink.stages.estimate import estimate_benchmark
 from abcdlink.stages.execution import HERE
 from abcdlink.stages.plan import BenchmarkPlan, LLMPlan
 from abcdlink.stages.rank import rank
 from abcdlink.store import open_run
 from tests.helpers.fake_llm import FakeLLM, error, says
-from tests.helpers.forked import forked
 from tests.helpers.linking import DOMAIN
 
 PAIRS, SOURCES, TARGETS = 5, 3, 6
@@ -40,11 +36,6 @@ def plan_with(*models: str) -> BenchmarkPlan:
 
 
 PLAN = plan_with(*MODELS)
-
-
-def benchmark_and_decide():
-    run_benchmark(open_run("r"), find_domain("news"), PLAN)
-    decide_natural(open_run("r"))
 
 
 def gold(source: str) -> set[str]:
@@ -208,29 +199,6 @@ def test_three_models_in_one_run_on_two_corpora_are_asked_side_by_side(store, se
     assert result.usage["chance-only-4"].calls == PAIRS * SOURCES
 
 
-def test_after_a_kill_nothing_is_asked_twice_and_the_result_is_the_same(store, servers, tmp_path, monkeypatch):
-    process = forked(benchmark_and_decide)
-    deadline = time.monotonic() + 300
-    while sum(questions(servers).values()) < 2.2 * PAIRS * SOURCES:  # in the middle of the last model's questions
-        assert time.monotonic() < deadline
-        assert process.is_alive()
-        time.sleep(0.005)
-    process.kill()
-    process.join()
-    before = questions(servers)
-    assert sum(before.values()) < 6 * PAIRS * SOURCES, "killed too late"
-    result = run_benchmark(store, DOMAIN, PLAN)
-    decide_natural(store)
-    under_way = 4 * len(MODELS)
-    twice = [question for question, times in questions(servers).items() if times > 1]
-    # Answers in progress at the moment of the kill never reached the disk.
-    assert len(twice) <= under_way
-    assert all(before[question] for question in twice)
-    assert len(questions(servers)) == 6 * PAIRS * SOURCES
-    again = run_benchmark(store, DOMAIN, PLAN)
-    assert again == result == store.read_record("benchmark.json", Benchmark)
-
-
 def test_a_missing_key_affects_only_its_model_and_can_be_added_until_approaches_are_chosen(store, servers, monkeypatch):
     servers.settle(chance='api_key_env = "CHANCE_KEY"')
     result = run_benchmark(store, DOMAIN, PLAN)
@@ -294,17 +262,6 @@ def test_an_unknown_profile_is_refused_before_anything_is_ranked(store, servers)
     with pytest.raises(InputError, match="'nobody': there is no such LLM profile"):
         run_benchmark(store, DOMAIN, plan)
     assert not store.exists("rankings/synthetic/bm25/plan.json")
-
-
-def test_the_estimate_is_by_model_and_names_unknown_prices(store, servers):
-    servers.settle(exact="price_prompt = 10\nprice_completion = 100", chance="price_prompt = 1")
-    found = estimate_benchmark(store, DOMAIN, PLAN)
-    assert {name: one.calls for name, one in found.models.items()} == dict.fromkeys(MODELS, PAIRS * SOURCES)
-    assert found.total.calls == 3 * PAIRS * SOURCES
-    assert found.models["exact"].cost > found.models["chance"].cost > 0 == found.models["shy"].cost
-    assert found.total.cost == pytest.approx(found.models["exact"].cost + found.models["chance"].cost)
-    assert found.priceless == ("shy",)
-    assert not any(servers[name].questions for name in MODELS)
 
 
 def test_a_model_that_wrote_the_pairs_it_links_is_marked(store, servers):

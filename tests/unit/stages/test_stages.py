@@ -17,7 +17,7 @@ from abcdlink.cli.app import make_app
 from abcdlink.corpus.io import read_corpus_from, write_corpus
 from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
 from abcdlink.corpus.sampling import Sampling
-from abcdlink.domain import Domain, domain_of, find_domain
+from abcdlink.domain import Domain, find_domain
 from abcdlink.errors import InputError, ServiceError
 from abcdlink.evaluation.shortlist import ShortlistRule
 from abcdlink.generation import Strategy
@@ -27,7 +27,7 @@ from abcdlink.linking.records import Approach
 from abcdlink.report import render
 from abcdlink.report.content import gather
 from abcdlink.stages.benchmark import run_benchmark
-from abcdlink.stages.candidates import NothingToAnnotateError, PoolPlan, run_candidates
+from abcdlink.stages.candidates import PoolPlan, run_candidates
 from abcdlink.stages.generate import Generating, generate_part, plan_generation, run_generation, run_validation
 from abcdlink.stages.intake import take_corpus, take_targets
 from abcdlink.stages.plan import BenchmarkPlan
@@ -193,15 +193,6 @@ def test_a_corpus_that_is_refused_leaves_the_run_free_for_another(domain: Domain
         take_corpus(store, wrong, domain)
 
 
-def test_a_run_keeps_to_the_domain_it_was_begun_with(store: Store) -> None:
-    assert domain_of(store).name == "news"
-    assert domain_of(store, "news").name == "news"
-    with pytest.raises(InputError, match="started with the domain 'news', not 'reviews'"):
-        domain_of(store, "reviews")
-    with pytest.raises(InputError, match="there is no run"):
-        domain_of(open_run("never"))
-
-
 def documents_alone(folder: Path, number: int) -> Path:
     texts = [f"The council of town {n} met on Monday and closed its bridge." for n in range(number)]
     documents = {f"d{n}": Document(id=f"d{n}", sentences=(Sentence(id="0", text=t),)) for n, t in enumerate(texts)}
@@ -293,26 +284,10 @@ def test_two_processes_of_one_run_ask_each_question_once(
     assert max(Counter(json.dumps(request.body) for request in llm.questions).values()) == 1
 
 
-def test_an_empty_batch_is_reported_before_anyone_annotates(domain: Domain, llm: FakeLLM) -> None:
-    store = open_run("one-pair")
-    take_corpus(store, "sample", domain, first_pairs=1)
-    quick_shortlist(store, domain)
-    with pytest.raises(NothingToAnnotateError, match="1 pairs for 2 batches") as refused:
-        run_candidates(store, domain, PoolPlan(mode=PoolMode.SINGLE))
-    assert "fewer batches" in refused.value.hint
-    assert not store.exists("candidates.jsonl")
-
-
 def test_the_llm_key_is_in_no_file(done: tuple[Path, FakeLLM]) -> None:
     files = [path for path in done[0].rglob("*") if path.is_file()]
     assert len(files) > 20
     assert not [path for path in files if KEY.encode() in path.read_bytes()]
-
-
-def test_a_stage_without_its_input_names_the_stage_that_makes_it(store: Store, domain: Domain) -> None:
-    with pytest.raises(InputError, match=r"synthetic/pairs.jsonl") as refused:
-        run_benchmark(store, domain, PLAN)
-    assert "generate" in refused.value.hint
 
 
 def test_a_quick_try_needs_no_llm_and_its_report_says_what_was_skipped(
