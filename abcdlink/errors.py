@@ -9,11 +9,12 @@ if TYPE_CHECKING:
     from pydantic import ValidationError
 
 
+SAVE_AS_TEXT = "save a file of Word or Excel, or a PDF, as plain text or CSV"
 SAVE_AS_UTF8 = (
-    "save it as UTF-8: `iconv -f WINDOWS-1252 -t UTF-8 FILE > NEW`, where WINDOWS-1252 is for western "
+    f"{SAVE_AS_TEXT}; convert a text: `iconv -f WINDOWS-1252 -t UTF-8 FILE > NEW`, where WINDOWS-1252 is for western "
     "Europe, 1250 for central Europe, 1251 Cyrillic, 1253 Greek, 1256 Arabic, SHIFT_JIS Japanese, GB18030 Chinese"
 )
-"""What to do about a text file in another encoding."""
+"""What to do about a file that is no text, and about one that may be a text in another encoding."""
 
 
 class AbcdlinkError(Exception):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from abcdlink.errors import SAVE_AS_UTF8, InputError, fault_in, first_line
+from abcdlink.errors import SAVE_AS_TEXT, SAVE_AS_UTF8, InputError, fault_in, first_line
 from abcdlink.folders import Folder, open_folder
 from abcdlink.languages import ENGLISH
 from abcdlink.layout import is_result
@@ -273,8 +273,11 @@ def _through(digest: hashlib._Hash, lines: Iterable[bytes]) -> Iterator[bytes]:
         yield line
 
 
+RICH_TEXT = "{\\rtf"
+
+
 def decode(data: bytes, where: str) -> str:
-    """Decode UTF-8, with or without a byte order mark; ``InputError`` names the first bad byte."""
+    """Decode UTF-8, with or without a byte order mark; ``InputError`` names the first bad byte, or says it is RTF."""
     return "".join(text for _, text in decoded_lines(io.BytesIO(data), where, blank=True))
 
 
@@ -300,6 +303,9 @@ def decoded_lines(
             start = error.start + len(line) - len(error.object)
             msg = f"{where} is not UTF-8: byte {offset + start} (line {number}) is 0x{line[start]:02x}"
             raise InputError(msg, SAVE_AS_UTF8) from None
+        if offset == 0 and text.startswith(RICH_TEXT):
+            msg = f"{where} is rich text (RTF), with commands among the words"
+            raise InputError(msg, SAVE_AS_TEXT)
         offset += len(line)
         if blank or text.strip():
             yield number, text

@@ -16,7 +16,7 @@ from pydantic import Field
 
 from abcdlink.corpus.plain_text import PlainText
 from abcdlink.corpus.records import Record
-from abcdlink.errors import SAVE_AS_UTF8, InputError
+from abcdlink.errors import SAVE_AS_TEXT, SAVE_AS_UTF8, InputError
 from abcdlink.store import decode, decoded_lines
 
 
@@ -119,7 +119,7 @@ def _recoded(file: IO[bytes], path: Path) -> Iterator[bytes]:
 def _holds_nul(path: Path) -> InputError:
     """Return the error for a file with NUL bytes."""
     msg = f"{path} contains NUL bytes: it is UTF-16 without a byte order mark, or not a text file"
-    return InputError(msg, "save it as UTF-8: `iconv -f UTF-16LE -t UTF-8 FILE > NEW`")
+    return InputError(msg, f"{SAVE_AS_TEXT}; convert a text: `iconv -f UTF-16LE -t UTF-8 FILE > NEW`")
 
 
 def read_text(path: Path) -> str:
