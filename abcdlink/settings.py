@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
+from dotenv import dotenv_values
 from pydantic import Field, PrivateAttr, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
@@ -164,9 +166,10 @@ def get_settings() -> Settings:
     ``HOME/secrets.env``, the file that ``abcdlink up`` generates once.
 
     Raises:
-        InputError: when a variable does not fit; names it and the value given.
+        InputError: when a variable does not fit, or ``.env`` sets one that is no setting; names it and the value given.
     """
-    home = Path(os.environ.get("ABCDLINK_HOME", ".abcdlink"))
+    written = _written()
+    home = Path(os.environ.get("ABCDLINK_HOME", written.get("ABCDLINK_HOME") or ".abcdlink"))
     try:
         return Settings(_env_file=env_files(home))
     except ValidationError as error:
@@ -175,6 +178,17 @@ def get_settings() -> Settings:
         variable = f"ABCDLINK_{name.upper()}"
         msg = f"{fault_in(error).replace(name, variable, 1)}, not {first['input']!r}"
         raise InputError(msg, f"correct {variable} in the environment, or in .env") from None
+
+
+def _written() -> dict[str, str | None]:
+    """Return the settings in ``.env``, their names in capital letters; ``InputError`` when there is no such setting."""
+    written = {name.upper(): value for name, value in dotenv_values(".env").items()}
+    known = [f"ABCDLINK_{name.upper()}" for name in Settings.model_fields]
+    for name in written:
+        if name.startswith("ABCDLINK_") and name not in known:
+            msg = f".env sets {name}, but there is no such setting"
+            raise InputError(msg, f"write {get_close_matches(name, known, 1, cutoff=0)[0]}, or remove the line")
+    return written
 
 
 def env_files(home: Path) -> tuple[Path, Path]:

@@ -49,7 +49,7 @@ def isolated_home(
     if "tmp_path" in request.fixturenames:
         home = request.getfixturevalue("tmp_path") / "home"
     else:  # most tests write nothing
-        home = tmp_path_factory.getbasetemp() / "homes" / uuid.uuid4().hex
+        home = tmp_path_factory.getbasetemp() / f"home-{uuid.uuid4().hex}"
     monkeypatch.setenv("ABCDLINK_HOME", str(home))
     get_settings.cache_clear()
     yield home

@@ -150,6 +150,12 @@ def test_a_bad_variable_is_one_clear_message_and_nothing_is_written(refuses, mon
     refuses("report x", {}, f"ABCDLINK_{name}", wanted)
 
 
+def test_a_variable_in_env_that_is_no_setting_is_one_clear_message(refuses):
+    refuses(
+        "report x", {".env": "ABCDLINK_PUBLIC_ULR=https://a.example.org\n"}, "PUBLIC_ULR", "write ABCDLINK_PUBLIC_URL"
+    )
+
+
 @pytest.mark.parametrize("row", TOML, ids=label)
 def test_a_bad_abcdlink_toml_is_one_clear_message_and_nothing_is_written(refuses, row):
     toml, problem, hint = row

@@ -85,6 +85,16 @@ def test_programs_in_another_folder_find_the_profiles_and_their_keys(tmp_path, m
     assert "B_KEY" in profile("b").llm_keyless
 
 
+def test_the_home_may_be_named_in_env_where_its_secrets_are_then_looked_for(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("ABCDLINK_HOME")
+    (tmp_path / ".env").write_text("ABCDLINK_HOME=there\n")
+    made = ensure_credentials(get_settings())
+    get_settings.cache_clear()
+    assert get_settings().label_studio_token == made.token
+    assert (tmp_path / "there" / SECRETS_FILE).exists()
+
+
 def test_runs_on_s3_stay_there():
     assert environment(Settings(runs="s3://bucket/runs"))["ABCDLINK_RUNS"] == "s3://bucket/runs"
 
