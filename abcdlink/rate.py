@@ -207,11 +207,6 @@ def kept_criteria(store: Store) -> list[Criterion]:
     return store.read_records(CRITERIA, Criterion)
 
 
-def raters_of(store: Store) -> list[Annotator]:
-    """Return the raters known so far."""
-    return store.find_records(RATERS, Annotator)
-
-
 def keep_ratings(store: Store, raters: Sequence[Annotator], ratings: Sequence[Rating]) -> None:
     """Store what raters said; the ratings are written last."""
     store.write_records(RATERS, raters)

@@ -42,11 +42,10 @@ class Waiting(Record):
     told: str = ""
 
 
-def wait_for(store: Store, flow_run: str, flow: str, kind: WaitsFor, slug: str = "", told: str = "") -> Waiting:
+def wait_for(store: Store, flow_run: str, flow: str, kind: WaitsFor, slug: str = "", told: str = "") -> None:
     """Note what a flow run is doing, or is about to wait for."""
     waiting = Waiting(flow_run=flow_run, kind=kind, slug=slug, at=datetime.now(UTC), told=told)
     store.write_record(waiting_file(flow), waiting)
-    return waiting
 
 
 def waiting_of(store: Store, flow: str) -> Waiting | None:

@@ -146,18 +146,6 @@ class AnnotationParameters(PeopleParameters, PoolPlan):
         return self.model_dump(mode="json", include=set(PeopleParameters.model_fields))
 
 
-def annotation_of_one(annotation: AnnotationParameters) -> AnnotationParameters:
-    """Return the same annotation for candidates from a single approach.
-
-    Raises:
-        InputError: when the candidates are to come from two approaches.
-    """
-    if annotation.mode in {PoolMode.INTERSECTION, PoolMode.UNION}:
-        msg = f"a quick try has one approach, but the mode {annotation.mode.value!r} needs two"
-        raise InputError(msg, "leave out the mode")
-    return annotation.model_copy(update={"mode": PoolMode.SINGLE})
-
-
 def whole_job(
     corpus: str,
     pairs: int | None,
@@ -174,8 +162,9 @@ def whole_job(
         InputError: when a quick try, which has one approach, should take candidates from two.
     """
     annotation = annotation or AnnotationParameters()
-    if quick:
-        annotation = annotation_of_one(annotation)
+    if quick and annotation.mode in {PoolMode.INTERSECTION, PoolMode.UNION}:
+        msg = f"a quick try has one approach, but the mode {annotation.mode.value!r} needs two"
+        raise InputError(msg, "leave out the mode")
     return WholeJob(
         corpus=corpus,
         pairs=pairs,
@@ -184,7 +173,7 @@ def whole_job(
         generating=generation or Generating(),
         benchmark=(benchmark or BenchmarkParameters()).plan(),
         shortlist=shortlist or ShortlistRule(),
-        pools=annotation.pools(),
+        pools=annotation.model_copy(update={"mode": PoolMode.SINGLE} if quick else {}).pools(),
         quick=quick,
     )
 

@@ -26,7 +26,7 @@ from abcdlink.layout import project_file
 from abcdlink.stages.execution import AnswersPendingError
 from abcdlink.store import Store, open_run
 from abcdlink.waiting import WaitsFor, wait_for, waiting_of
-from abcdlink.whatnow import WhatNow, what_now
+from abcdlink.whatnow import what_now
 from flows.artifacts import show_project
 from labelstudio_config.pages import Page
 from labelstudio_config.run import read_pushed, surroundings
@@ -97,7 +97,7 @@ SHOWN = "what-now"
 RAISED = re.compile(r"^(Flow run encountered an exception: )?(\w+Error: )?")
 
 
-def show_what_now(store: Store, flow_run: str) -> WhatNow:
+def show_what_now(store: Store, flow_run: str) -> None:
     """Show on a run's page where the run stands."""
     now = what_now(store, surroundings(store, PREFECT_UI_URL.value() or ""))
     text = now.markdown()
@@ -105,7 +105,6 @@ def show_what_now(store: Store, flow_run: str) -> WhatNow:
         key=key(store.key, SHOWN), markdown=text, description=now.headline, flow_run_id=UUID(flow_run)
     )
     show_live(store, SHOWN, shown, text)
-    return now
 
 
 def began(flow: Flow[..., Any], flow_run: FlowRun, _state: State[Any]) -> None:

@@ -78,15 +78,13 @@ class Reminder(Record):
     sent: str
 
 
-def set_schedule(store: Store, slug: str, deadline_days: int | None, late_days: int, block: str) -> Schedule:
+def set_schedule(store: Store, slug: str, deadline_days: int | None, late_days: int, block: str) -> None:
     """Note when a project is due, counted from now; later calls change nothing."""
     name = project_file(slug, SCHEDULE)
     if not store.exists(name):
         now = datetime.now(UTC)
         deadline = None if deadline_days is None else now + timedelta(days=deadline_days)
-        schedule = Schedule(since=now, deadline=deadline, late_days=late_days, block=block)
-        store.write_record(name, schedule)
-    return schedule_of(store, slug)
+        store.write_record(name, Schedule(since=now, deadline=deadline, late_days=late_days, block=block))
 
 
 def schedule_of(store: Store, slug: str) -> Schedule:

@@ -7,7 +7,6 @@ else. So a flow that is resumed, or killed and run again, goes through all its s
 from __future__ import annotations
 
 from logging import Logger, LoggerAdapter
-from typing import Any
 
 from prefect import get_run_logger, task
 
@@ -56,8 +55,8 @@ def look_at_people(store: Store, slug: str, logger: Loggers) -> Progress:
 
 
 @task(task_run_name="pull {page.slug}", **SERVICE_RETRIES)
-def pull(run: str, page: Page) -> dict[str, Any]:
-    """Read and store the answers from the last look at Label Studio; returns counts."""
+def pull(run: str, page: Page) -> None:
+    """Read and store the answers from the last look at Label Studio."""
     store = open_run(run)
     if not page.is_pulled(store):
         if is_pushed(store, page.slug):
@@ -66,4 +65,3 @@ def pull(run: str, page: Page) -> dict[str, Any]:
             page.keep_unasked(store)
     if is_pushed(store, page.slug):
         let_titles_say(store, page.slug, closed=True)
-    return page.counts(store)

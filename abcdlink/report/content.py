@@ -38,6 +38,7 @@ from abcdlink.layout import (
     ANOMALIES,
     BENCHMARK,
     CHANGED,
+    CODERS,
     CODES,
     GENERATION,
     JUDGMENTS,
@@ -53,7 +54,7 @@ from abcdlink.layout import (
 from abcdlink.linking.records import Approach, ApproachKind
 from abcdlink.llm.records import Usage
 from abcdlink.qualify import Applicant, applicants_of, qualified_of, ranked
-from abcdlink.rate import RATINGS, RatingSummary, raters_of, ratings_of
+from abcdlink.rate import RATERS, RATINGS, RatingSummary, ratings_of
 from abcdlink.rate import summarise as summarise_ratings
 from abcdlink.report.findings import Findings, find, notable
 from abcdlink.report.links import PAIRS_IN_A_FILE, SeenPair, of_batches, seen_pairs
@@ -61,7 +62,7 @@ from abcdlink.settings import Settings
 from abcdlink.stages.benchmark import Benchmark, read_benchmark
 from abcdlink.stages.budget import Choice, choices_of
 from abcdlink.stages.candidates import PoolCounts
-from abcdlink.stages.coding import coders_in, coding_summary
+from abcdlink.stages.coding import coding_summary
 from abcdlink.stages.feedback import accepted_in, outcome_in
 from abcdlink.stages.gains import GAINS, Gains
 from abcdlink.stages.generate import Generation
@@ -311,7 +312,7 @@ def gather(store: Store) -> Content:
         applicants=ranked(applicants_of(store)),
         qualified=decision.annotators if (decision := qualified_of(store)) else None,
         ratings=summarise_ratings(ratings_of(store)) if store.exists(RATINGS) else [],
-        raters=raters_of(store),
+        raters=store.find_records(RATERS, Annotator),
         pairs=_seen(store),
         rounds=rounds_in(store, sorted({judgment.batch for judgment in judgments})),
         choices=choices_of(store),
@@ -319,7 +320,7 @@ def gather(store: Store) -> Content:
         recall=store.find_record(RECALL, Recall),
         decisions=decisions_in(store, judgments),
         coding=coding_summary(store) if store.exists(CODES) else None,
-        coders=coders_in(store),
+        coders=store.find_records(CODERS, Annotator),
         findings=find(store, notable(_best_first(benchmark), chosen), chosen) if benchmark else None,
     )
 

@@ -181,29 +181,18 @@ def pools_in(store: Store) -> list[Pool]:
     return store.find_records(DISPUTED, Pool)
 
 
-def adjudicators_in(store: Store) -> list[Annotator]:
-    """Return the adjudicators who are not annotators."""
-    return store.find_records(ADJUDICATORS, Annotator)
-
-
 def keep_adjudications(
     store: Store,
     adjudications: Sequence[Adjudication],
     adjudicators: Sequence[Annotator],
     anomalies: Sequence[str],
-) -> dict[str, Any]:
-    """Write all decisions, including those of feedback rounds; regenerate the data set once all batches are joined.
-
-    Returns:
-        Counts of decisions, and the path of the data set.
-    """
+) -> None:
+    """Write all decisions, including those of feedback rounds; regenerate the data set once all batches are joined."""
     store.write_records(ADJUDICATORS, adjudicators)
     store.write_json(ADJUDICATION_ANOMALIES, list(anomalies))
     store.write_records(ADJUDICATIONS, [*adjudications, *settled_in_feedback(store)])
-    files: tuple[str, ...] = ()
     if store.exists(JUDGMENTS):
-        files = export_dataset(store, rule=LabelRule.ADJUDICATED).files
-    return {"adjudications": len(adjudications), "dataset": list(files)}
+        export_dataset(store, rule=LabelRule.ADJUDICATED)
 
 
 def summary_of(store: Store) -> AdjudicationSummary:

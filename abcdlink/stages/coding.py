@@ -60,11 +60,6 @@ def overlap_of(store: Store) -> int:
     return int(store.manifest["inputs"][STAGE]["overlap"])
 
 
-def coders_in(store: Store) -> list[Annotator]:
-    """Return the coders who are not annotators."""
-    return store.find_records(CODERS, Annotator)
-
-
 def keep_codes(store: Store, codes: Sequence[Code], coders: Sequence[Annotator]) -> None:
     """Write the coders, and last their codes."""
     store.write_records(CODERS, coders)

@@ -123,22 +123,18 @@ def accepted_in(store: Store, batch: int) -> Accepted | None:
 
 def end_feedback(
     store: Store, batch: int, answers: Sequence[SecondAnswer], acknowledgements: Sequence[Acknowledgement]
-) -> Outcome:
+) -> None:
     """Store the answers and the outcome; the judgments of the batch stay as they are."""
-    outcome = outcome_in(store, batch)
-    if outcome is None:
+    if outcome_in(store, batch) is None:
         outcome = outcome_of(prepare_feedback(store, batch).cases, judged_in(store, batch), answers, acknowledgements)
         store.write_records(batch_file(batch, ANSWERS), answers)
         store.write_records(batch_file(batch, ACKNOWLEDGEMENTS), acknowledgements)
         store.write_record(batch_file(batch, OUTCOME), outcome)
-    return outcome
 
 
-def end_unasked(store: Store, batch: int) -> Outcome:
+def end_unasked(store: Store, batch: int) -> None:
     """End a round in which nobody was asked: it has no outcome, and nobody is missing."""
-    outcome = outcome_in(store, batch) or Outcome()
-    store.write_record(batch_file(batch, OUTCOME), outcome)
-    return outcome
+    store.write_record(batch_file(batch, OUTCOME), outcome_in(store, batch) or Outcome())
 
 
 def outcome_in(store: Store, batch: int) -> Outcome | None:

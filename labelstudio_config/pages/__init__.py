@@ -101,10 +101,6 @@ class Page(Record, ABC):
         msg = f"{self.slug} of run {store.key!r} is not in Label Studio"
         raise InputError(msg, "start the flow again; it pushes the tasks first")
 
-    @abstractmethod
-    def counts(self, store: Store) -> dict[str, Any]:
-        """Return how much was read."""
-
 
 def project_of(kind: str, title: str, description: str, text: str, overlap: int, hidden: tuple[str, ...]) -> Project:
     """Return the project of a kind of work; ``text``: Markdown that its annotators see first."""
@@ -119,12 +115,11 @@ class Pull(Record):
 
     ``annotators``: all people of the run so far who have this role (annotators, applicants, raters,
     adjudicators), under their pseudonyms. ``anomalies``: one sentence for each thing that was left out or
-    looks wrong. ``raw``: the tasks with all their annotations as Label Studio has them, without the documents.
+    looks wrong.
     """
 
     annotators: list[Annotator]
     anomalies: list[str]
-    raw: list[dict[str, Any]]
 
 
 class JudgmentsPull(Pull):
@@ -134,16 +129,11 @@ class JudgmentsPull(Pull):
     skips: list[Skip]
 
 
-def keep_pull(store: Store, folder: str, pull: Pull) -> None:
+def keep_pull(store: Store, folder: str, pull: Pull, snapshot: Snapshot) -> None:
     """Write the anomalies, and everything that Label Studio has, into a folder of the run."""
     # On one line: Python writes indented JSON ten times slower, and nobody reads this file.
-    store.write_text(f"{folder}/{ANNOTATIONS}", json.dumps(pull.raw, ensure_ascii=False))
+    store.write_text(f"{folder}/{ANNOTATIONS}", json.dumps(snapshot.raw, ensure_ascii=False))
     store.write_json(f"{folder}/{ANOMALIES}", pull.anomalies)
-
-
-def anomaly_count(store: Store, folder: str) -> int:
-    """Return how many anomalies a pull had."""
-    return len(store.read_json(f"{folder}/{ANOMALIES}", list[str]))
 
 
 @cache

@@ -17,9 +17,8 @@ from abcdlink.domain import Domain
 from abcdlink.feedback import SecondAnswer
 from abcdlink.feedback.guidelines import newest_guidelines
 from abcdlink.judgments import Annotator, Judgment, Pool, by_candidate
-from abcdlink.layout import ADJUDICATE_SLUG, ADJUDICATIONS, NATURAL
+from abcdlink.layout import ADJUDICATE_SLUG, ADJUDICATORS, NATURAL
 from abcdlink.stages.annotate import (
-    adjudicators_in,
     annotators_of,
     judged_so_far,
     keep_adjudications,
@@ -164,7 +163,6 @@ def adjudications_in(
         ],
         annotators=[person for person in result.annotators if person.account not in at_work],
         anomalies=[*result.anomalies, *twice],
-        raw=result.raw,
     )
 
 
@@ -203,13 +201,10 @@ class AdjudicationPage(Page):
         return False
 
     def keep(self, store: Store, snapshot: Snapshot) -> None:
-        judgments = judged_so_far(store)
-        result = adjudications_in(snapshot, pools_in(store), judgments, annotators_of(store), adjudicators_in(store))
-        keep_pull(store, ADJUDICATE_SLUG, result)
+        people = annotators_of(store), store.find_records(ADJUDICATORS, Annotator)
+        result = adjudications_in(snapshot, pools_in(store), judged_so_far(store), *people)
+        keep_pull(store, ADJUDICATE_SLUG, result, snapshot)
         keep_adjudications(store, result.adjudications, result.annotators, result.anomalies)
 
     def keep_unasked(self, store: Store) -> None:
         keep_adjudications(store, [], [], [])
-
-    def counts(self, store: Store) -> dict[str, Any]:
-        return {"adjudications": len(store.read_records(ADJUDICATIONS, Adjudication))}

@@ -29,7 +29,6 @@ from labelstudio_config.pages import (
     JudgmentsPull,
     Page,
     Project,
-    anomaly_count,
     document_html,
     guidelines_html,
     jumps_html,
@@ -196,9 +195,7 @@ def judgments_in(snapshot: Snapshot, pools: Mapping[str, Pool], annotators: Sequ
         judgments += found
         anomalies += problems
     skips = [Skip(batch=pools[key].batch, key=key, annotator=who) for who, key in answers.skips]
-    return JudgmentsPull(
-        judgments=judgments, skips=skips, annotators=answers.annotators, anomalies=anomalies, raw=snapshot.raw
-    )
+    return JudgmentsPull(judgments=judgments, skips=skips, annotators=answers.annotators, anomalies=anomalies)
 
 
 def _judgments(answer: Answer, pool: Pool, who: str) -> tuple[list[Judgment], list[str]]:
@@ -269,7 +266,7 @@ def result_in(store: Store, batch: int, snapshot: Snapshot) -> JudgmentsPull:
 def keep_result(store: Store, batch: int, snapshot: Snapshot, version: int = 1) -> None:
     """Write what was pulled of a batch; the judgments and then the number of the pull come last."""
     result = result_in(store, batch, snapshot)
-    keep_pull(store, batch_folder(batch), result)
+    keep_pull(store, batch_folder(batch), result, snapshot)
     store.write_records(ANNOTATORS, result.annotators)
     store.write_records(batch_file(batch, SKIPS), result.skips)
     store.write_records(batch_file(batch, JUDGMENTS), result.judgments)
@@ -312,7 +309,3 @@ class LinkingPage(Page):
 
     def keep(self, store: Store, snapshot: Snapshot) -> None:
         keep_result(store, self.batch, snapshot)
-
-    def counts(self, store: Store) -> dict[str, Any]:
-        judgments = store.read_records(batch_file(self.batch, JUDGMENTS), Judgment)
-        return {"judgments": len(judgments), "anomalies": anomaly_count(store, batch_folder(self.batch))}

@@ -15,7 +15,6 @@ from abcdlink.boundaries import (
     Segmentation,
     finish,
     prepare,
-    read_segmentations,
     segment,
 )
 from abcdlink.corpus.io import read_corpus_from
@@ -29,7 +28,6 @@ from labelstudio_config.pages import (
     Page,
     Project,
     Pull,
-    anomaly_count,
     keep_pull,
     project_of,
     text_html,
@@ -114,7 +112,6 @@ def segmentations_in(
         segmentations=[found[one.document] for one in asked if one.document in found],
         annotators=answers.annotators,
         anomalies=anomalies,
-        raw=snapshot.raw,
     )
 
 
@@ -154,8 +151,5 @@ class BoundaryPage(Page):
     def keep(self, store: Store, snapshot: Snapshot) -> None:
         documents = read_corpus_from(store, NATURAL).documents
         result = segmentations_in(snapshot, prepare(store, self.documents), documents)
-        keep_pull(store, FOLDER, result)
+        keep_pull(store, FOLDER, result, snapshot)
         finish(store, result.segmentations)
-
-    def counts(self, store: Store) -> dict[str, Any]:
-        return {"documents": len(read_segmentations(store)), "anomalies": anomaly_count(store, FOLDER)}

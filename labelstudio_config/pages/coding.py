@@ -15,9 +15,9 @@ from abcdlink.domain import Domain
 from abcdlink.evaluation.errors import ErrorKind
 from abcdlink.feedback.guidelines import newest_guidelines
 from abcdlink.judgments import Annotator
-from abcdlink.layout import ANOMALIES, CODES, CODING_SLUG, NATURAL
+from abcdlink.layout import ANOMALIES, CODERS, CODES, CODING_SLUG, NATURAL
 from abcdlink.stages.annotate import annotators_of
-from abcdlink.stages.coding import coders_in, coding_of, keep_codes, overlap_of
+from abcdlink.stages.coding import coding_of, keep_codes, overlap_of
 from abcdlink.store import Store
 from labelstudio_config.answers import read_answers, with_pseudonyms
 from labelstudio_config.pages import (
@@ -25,7 +25,6 @@ from labelstudio_config.pages import (
     Page,
     Project,
     Pull,
-    anomaly_count,
     document_html,
     keep_pull,
     project_of,
@@ -138,7 +137,6 @@ def codes_in(
         codes=codes,
         annotators=[person for person in answers.annotators if person.account not in at_work],
         anomalies=anomalies,
-        raw=snapshot.raw,
     )
 
 
@@ -156,13 +154,11 @@ class CodingPage(Page):
 
     def keep(self, store: Store, snapshot: Snapshot) -> None:
         coding = coding_of(store)
-        result = codes_in(snapshot, coding.errors, coding.patterns, annotators_of(store), coders_in(store))
-        keep_pull(store, CODING_SLUG, result)
+        people = annotators_of(store), store.find_records(CODERS, Annotator)
+        result = codes_in(snapshot, coding.errors, coding.patterns, *people)
+        keep_pull(store, CODING_SLUG, result, snapshot)
         keep_codes(store, result.codes, result.annotators)
 
     def keep_unasked(self, store: Store) -> None:
         store.write_json(f"{CODING_SLUG}/{ANOMALIES}", [])
         keep_codes(store, [], [])
-
-    def counts(self, store: Store) -> dict[str, Any]:
-        return {"codes": len(store.read_records(CODES, Code)), "anomalies": anomaly_count(store, CODING_SLUG)}

@@ -26,7 +26,6 @@ from labelstudio_config.pages import (
     JudgmentsPull,
     Page,
     Project,
-    anomaly_count,
     document_html,
     keep_pull,
     project_of,
@@ -133,7 +132,6 @@ def judgments_in(
         skips=[Skip(batch=NO_BATCH, key=key, annotator=who) for who, key in answers.skips],
         annotators=answers.annotators,
         anomalies=anomalies,
-        raw=snapshot.raw,
     )
 
 
@@ -207,11 +205,7 @@ class ExhaustivePage(Page):
     def keep(self, store: Store, snapshot: Snapshot) -> None:
         corpus, sources = read_corpus_from(store, NATURAL), read_sample(store).sources
         result = judgments_in(snapshot, sources, corpus, annotators_of(store))
-        keep_pull(store, EXHAUSTIVE_SLUG, result)
+        keep_pull(store, EXHAUSTIVE_SLUG, result, snapshot)
         store.write_records(ANNOTATORS, result.annotators)
         store.write_records(f"{EXHAUSTIVE_SLUG}/{SKIPS}", result.skips)
         store.write_records(EXHAUSTIVE_JUDGMENTS, result.judgments)
-
-    def counts(self, store: Store) -> dict[str, Any]:
-        judgments = store.read_records(EXHAUSTIVE_JUDGMENTS, Judgment)
-        return {"judgments": len(judgments), "anomalies": anomaly_count(store, EXHAUSTIVE_SLUG)}

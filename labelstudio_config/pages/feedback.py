@@ -174,11 +174,7 @@ def feedback_in(
         else:
             anomalies.append(f"{who} left the case of the task {answer.key} undecided")
     return FeedbackPull(
-        answers=second,
-        acknowledgements=acknowledgements,
-        annotators=answers.annotators,
-        anomalies=anomalies,
-        raw=snapshot.raw,
+        answers=second, acknowledgements=acknowledgements, annotators=answers.annotators, anomalies=anomalies
     )
 
 
@@ -206,12 +202,8 @@ class FeedbackPage(Page):
         cases = prepare_feedback(store, self.batch).cases
         result = feedback_in(snapshot, self.batch, cases, notice_key(store.key, self.batch), annotators_of(store))
         store.write_records(ANNOTATORS, result.annotators)
-        keep_pull(store, batch_file(self.batch, "feedback"), result)
+        keep_pull(store, batch_file(self.batch, "feedback"), result, snapshot)
         end_feedback(store, self.batch, result.answers, result.acknowledgements)
 
     def keep_unasked(self, store: Store) -> None:
         end_unasked(store, self.batch)
-
-    def counts(self, store: Store) -> dict[str, Any]:
-        outcome = outcome_in(store, self.batch)
-        return outcome.model_dump() if outcome else {}

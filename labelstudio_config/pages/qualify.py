@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError
-from abcdlink.judgments import Annotator, Judgment, Label, Pool
+from abcdlink.judgments import Annotator, Label, Pool
 from abcdlink.layout import GOLD_SLUG, QUALIFY_SLUG
 from abcdlink.qualify import JUDGMENTS, keep_judgments, people_of
 from abcdlink.qualify.gold import (
@@ -29,7 +29,6 @@ from labelstudio_config.pages import (
     JudgmentsPull,
     Page,
     Project,
-    anomaly_count,
     exhaustive,
     keep_pull,
     own_title,
@@ -76,14 +75,8 @@ class QualificationPage(Page):
 
     def keep(self, store: Store, snapshot: Snapshot) -> None:
         result = applications_in(snapshot, gold_set_of(store).pools, people_of(store))
-        keep_pull(store, QUALIFY_SLUG, result)
+        keep_pull(store, QUALIFY_SLUG, result, snapshot)
         keep_judgments(store, result.annotators, result.judgments)
-
-    def counts(self, store: Store) -> dict[str, Any]:
-        return {
-            "applicants": len(people_of(store)),
-            "anomalies": anomaly_count(store, QUALIFY_SLUG),
-        }
 
 
 EXPERT = "expert"
@@ -118,10 +111,3 @@ class GoldPage(Page):
         store.write_records(EXPERTS, result.annotators)
         store.write_json(EXPERT_ANOMALIES, result.anomalies)
         store.write_records(EXPERT_JUDGMENTS, result.judgments)
-
-    def counts(self, store: Store) -> dict[str, Any]:
-        judgments = store.read_records(EXPERT_JUDGMENTS, Judgment)
-        return {
-            "links": sum(one.label is Label.LINK for one in judgments),
-            "anomalies": len(store.read_json(EXPERT_ANOMALIES, list[str])),
-        }

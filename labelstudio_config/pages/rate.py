@@ -16,6 +16,7 @@ from abcdlink.layout import RATE_SLUG
 from abcdlink.rate import (
     HIGHEST,
     LOWEST,
+    RATERS,
     RATINGS,
     Criterion,
     RatedDocument,
@@ -23,7 +24,6 @@ from abcdlink.rate import (
     corpora_of,
     keep_ratings,
     kept_criteria,
-    raters_of,
     sample_of,
 )
 from abcdlink.store import Store
@@ -33,7 +33,6 @@ from labelstudio_config.pages import (
     Page,
     Project,
     Pull,
-    anomaly_count,
     document_html,
     guidelines_html,
     keep_pull,
@@ -130,7 +129,7 @@ def ratings_in(
         found, problems = _ratings(answer, by_key[answer.key], criteria, who)
         ratings += found
         anomalies += problems
-    return RatingPull(ratings=ratings, annotators=answers.annotators, anomalies=anomalies, raw=snapshot.raw)
+    return RatingPull(ratings=ratings, annotators=answers.annotators, anomalies=anomalies)
 
 
 def _ratings(
@@ -175,12 +174,6 @@ class RatingPage(Page):
         return Asked(rating_project(store.key, domain, kept_criteria(store), self.overlap), tasks)
 
     def keep(self, store: Store, snapshot: Snapshot) -> None:
-        result = ratings_in(snapshot, sample_of(store), kept_criteria(store), raters_of(store))
-        keep_pull(store, RATE_SLUG, result)
+        result = ratings_in(snapshot, sample_of(store), kept_criteria(store), store.find_records(RATERS, Annotator))
+        keep_pull(store, RATE_SLUG, result, snapshot)
         keep_ratings(store, result.annotators, result.ratings)
-
-    def counts(self, store: Store) -> dict[str, Any]:
-        return {
-            "raters": len(raters_of(store)),
-            "anomalies": anomaly_count(store, RATE_SLUG),
-        }

@@ -108,8 +108,9 @@ def test_a_run_can_be_adjudicated_batch_by_batch(tmp_path: Path) -> None:
     written = store.folder.read(DISPUTED)
     assert prepare_adjudication(store) == first
     assert store.folder.read(DISPUTED) == written
-    results = keep_adjudications(store, [], [], [])
-    assert (results["adjudications"], results["dataset"]) == (0, [])
+    keep_adjudications(store, [], [], [])
+    assert store.read_records(ADJUDICATIONS, Adjudication) == []
+    assert not store.folder.names("dataset/")
     store.write_records(batch_file(2, JUDGMENTS), [j for j in judgments if j.batch == 2])
     assert prepare_adjudication(store, [1]) == first
     both = prepare_adjudication(store, [2])

@@ -29,7 +29,7 @@ from labelstudio_config.pages.annotate import batch_title, candidate_id, documen
 from labelstudio_config.simulate import LENIENT, STRICT, Mistakes, gold_of, judge, mark_simulated, mistakes_of
 from tests.helpers import builders
 from tests.helpers.annotation import as_read
-from tests.helpers.pulls import OneProject, pull_batch
+from tests.helpers.pulls import OneProject, pull_batch, read_project
 
 RUN = "a-run"
 
@@ -159,8 +159,9 @@ def test_annotations_become_judgments_with_methods() -> None:
         ("simulated-1@simulated.invalid", True),
     ]
     assert result.anomalies == []
-    assert result.raw[0]["annotations"]
-    assert "doc_a_html" not in result.raw[0]["data"]
+    (raw,) = read_project(server, batch_title(RUN, 1), [pool().key]).raw
+    assert raw["annotations"]
+    assert "doc_a_html" not in raw["data"]
 
 
 @pytest.mark.parametrize("order", [(0, 5), (5, 0)])

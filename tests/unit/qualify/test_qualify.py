@@ -17,7 +17,7 @@ from abcdlink.domain import Domain, find_domain
 from abcdlink.errors import InputError
 from abcdlink.exhaustive import EXHAUSTIVE, NO_BATCH, Source
 from abcdlink.folders import LocalFolder
-from abcdlink.judgments import Candidate, Label
+from abcdlink.judgments import Candidate, Judgment, Label
 from abcdlink.layout import ANNOTATIONS, GOLD_SLUG, QUALIFY_SLUG
 from abcdlink.qualify import (
     Applicant,
@@ -308,7 +308,8 @@ def test_a_run_continues_once_the_expert_finds_a_link(monkeypatch: pytest.Monkey
     target = expert_corpus(store).target_of(expert_corpus(store).pairs[0]).sentences[0].id
     tick(server, first, [candidate_id(first, target)])
     look_now(store, GOLD_SLUG)
-    assert pull.fn("gold", GoldPage())["links"] == 1
+    pull.fn("gold", GoldPage())
+    assert sum(one.label is Label.LINK for one in store.read_records(EXPERT_JUDGMENTS, Judgment)) == 1
     assert prepare(store, find_domain("news"), "sample", [name], expert=True).links == 1
 
 

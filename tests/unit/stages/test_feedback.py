@@ -299,15 +299,19 @@ def test_the_outcome_counts_resolved_changed_and_missing_answers() -> None:
 def test_second_answers_never_change_the_judgments(run: Store) -> None:
     before = run.read_text("batches/1/judgments.jsonl")
     case = prepare_feedback(run, 1).cases[0]
-    outcome = end_feedback(run, 1, [again(case, who, Label.LINK) for who in (1, 2)], [])
+    end_feedback(run, 1, [again(case, who, Label.LINK) for who in (1, 2)], [])
+    outcome = outcome_in(run, 1)
+    assert outcome is not None
     assert outcome.resolved == 1
-    assert end_feedback(run, 1, [], []) == end_unasked(run, 1) == outcome
+    end_feedback(run, 1, [], [])
+    end_unasked(run, 1)
+    assert outcome_in(run, 1) == outcome
     assert len(run.read_records("batches/1/feedback/answers.jsonl", SecondAnswer)) == 2
     assert run.read_text("batches/1/judgments.jsonl") == before
 
 
 def test_nobody_is_missing_who_was_not_asked(run: Store) -> None:
-    assert end_unasked(run, 1) == Outcome()
+    end_unasked(run, 1)
     assert outcome_in(run, 1) == Outcome()
     assert outcome_in(run, 2) is None
 

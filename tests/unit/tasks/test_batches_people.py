@@ -20,6 +20,7 @@ from labelstudio_config.attendance import (
     reliefs_of,
     reminder_due,
     reminders_of,
+    schedule_of,
     send_reminder,
     set_schedule,
 )
@@ -41,8 +42,8 @@ def store(store: Store) -> Store:
         Annotator(annotator=f"annotator-{n}", account=PEOPLE[user], simulated=False) for n, user in ((1, 7), (2, 8))
     ]
     store.write_records(ANNOTATORS, people)
-    schedule = set_schedule(store, SLUG, 10, 3, "")
-    moved = schedule.model_copy(update={"since": START, "deadline": START + timedelta(days=10)})
+    set_schedule(store, SLUG, 10, 3, "")
+    moved = schedule_of(store, SLUG).model_copy(update={"since": START, "deadline": START + timedelta(days=10)})
     store.write_text(f"label-studio/{SLUG}/schedule.json", moved.model_dump_json())
     return store
 
