@@ -20,6 +20,8 @@ from abcdlink.interannotator.measures import mean_kappa
 from abcdlink.interannotator.multiple import Estimate, alpha_estimate
 from abcdlink.judgments import BOTH, RANDOM, Label, Place, Pool, opaque
 
+OTHER = "other"
+"""The pattern that says nothing without a comment."""
 PATTERNS = (
     "scattered targets: the source is linked to sentences that are far apart, and each covers part of what it says",
     "ambiguous source: the source says too little, or too many things, for anyone to know what it is about",
@@ -28,7 +30,7 @@ PATTERNS = (
     "same words, another thing: the two share words or a topic, but are about different things",
     "other words, same thing: the two say the same thing in words that have little in common",
     "annotators are wrong: the prediction is right",
-    "other: say what in the comment",
+    f"{OTHER}: say what in the comment",
 )
 """The default patterns: the paper's three, and others that people see."""
 

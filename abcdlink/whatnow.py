@@ -334,7 +334,12 @@ def _all_judged(store: Store) -> bool:
 def _at_rest(store: Store) -> Item:
     """Say what comes next in a run without a flow under way."""
     key = store.key
-    if store.exists(JUDGMENTS) and (_all_judged(store) or store.exists(REPORT)):
+    if store.exists(JUDGMENTS) and not store.folder.read(JUDGMENTS):
+        headline = "Over, but nobody judged anything: the data set is empty"
+        lines = [
+            Line(text="Ask people again under another run key", command="abcdlink start OTHER-KEY --corpus FOLDER")
+        ]
+    elif store.exists(JUDGMENTS) and (_all_judged(store) or store.exists(REPORT)):
         headline = "Complete: data set and report are written"
         lines = [
             Line(text="Report, with what is left to do", command=f"abcdlink report {key} --open"),

@@ -19,6 +19,8 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from abcdlink.corpus.records import Record
 from labelstudio_config.history import Fate, History, Task, is_its_authors, key_of, user_of
 
+FLAG = "flag"
+"""Name of the flags in every label config that has them; they decide nothing."""
 UNREADABLE = "unreadable"
 """Field that says why Label Studio could not send an annotation."""
 
@@ -66,6 +68,9 @@ def read_given(annotation: Mapping[str, Any]) -> Given:
     contradicted = next((name for name, given in chosen if given != choices[name]), None)
     if contradicted is not None:
         msg = f"its result gives {contradicted} twice, not the same"
+        raise MalformedError(msg)
+    if not choices.keys() - {FLAG} and not annotation.get("was_cancelled"):
+        msg = "it decides nothing"  # every page requires a choice
         raise MalformedError(msg)
     return Given(
         choices,

@@ -37,7 +37,7 @@ from labelstudio_config.pages import (
     shown,
     title_of,
 )
-from labelstudio_config.snapshot import Answer, Snapshot
+from labelstudio_config.snapshot import FLAG, Answer, Snapshot
 
 HIDDEN = ("question", "doc_a_name", "doc_b_name", "doc_a_html", "doc_b_html", "jumps_html", "candidates", "more")
 
@@ -181,8 +181,8 @@ def batch_project(run_key: str, batch: int, domain: Domain, overlap: int) -> Pro
     return project_of("annotate", batch_title(run_key, batch), about, domain.guidelines, overlap, HIDDEN)
 
 
-FLAG, COMMENT = "flag", "comment"
-"""Names in the label config."""
+COMMENT = "comment"
+"""Name in the label config."""
 
 
 def judgments_in(snapshot: Snapshot, pools: Mapping[str, Pool], annotators: Sequence[Annotator]) -> JudgmentsPull:

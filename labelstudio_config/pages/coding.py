@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from abcdlink.coding import Code, Coding, CodingPattern, WrongPrediction
+from abcdlink.coding import OTHER, Code, Coding, CodingPattern, WrongPrediction
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Corpus
 from abcdlink.domain import Domain
@@ -92,6 +92,7 @@ HOW_TO = """# Say why a program was wrong
   if several fit, choose the one without which the mistake would not have happened.
 - You are not told which program it was. Others do the same work independently: do not discuss cases before everyone
   has finished.
+- If you choose *other*, say in the comment what it is.
 - With the keyboard: the number of the pattern, then **Ctrl + Enter** to submit.
 
 Below are the guidelines that the annotators had.
@@ -131,6 +132,8 @@ def codes_in(
         if len(chosen) == 1 and chosen[0] in names:
             comment = answer.given.texts.get(COMMENT, "")
             codes.append(Code(key=answer.key, coder=who, pattern=names[chosen[0]], comment=comment))
+            if codes[-1].pattern == OTHER and not comment:
+                anomalies.append(f"{who} chose {OTHER!r} for the task {answer.key} and did not say what in the comment")
         else:
             anomalies.append(f"{who} gave {chosen} for the task {answer.key}, which is not one of the patterns")
     return CodingPull(

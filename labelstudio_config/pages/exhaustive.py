@@ -34,7 +34,7 @@ from labelstudio_config.pages import (
     title_of,
 )
 from labelstudio_config.pages.annotate import candidate_id
-from labelstudio_config.snapshot import Answer, Snapshot
+from labelstudio_config.snapshot import FLAG, Answer, Snapshot
 
 HIDDEN = ("list_title", "doc_a_name", "doc_a_html", "targets_html")
 
@@ -105,7 +105,7 @@ def exhaustive_project(run_key: str, domain: Domain, guidelines: str, overlap: i
     return project_of("exhaustive", title_of(run_key, "exhaustive"), about, HOW_TO + guidelines, overlap, HIDDEN)
 
 
-LINKS, DONE, FLAG, COMMENT = "links", "done", "flag", "comment"
+LINKS, DONE, COMMENT = "links", "done", "comment"
 """Names in the label config."""
 ALL_TICKED = "I read everything and ticked every link"
 NO_LINK = "I read everything; there are no links"

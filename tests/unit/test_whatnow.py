@@ -96,7 +96,7 @@ def test_the_report_that_ends_a_run_says_that_it_is_complete(run: Store) -> None
     run.write_text(batch_file(1, AGREEMENT), "{}")
     assert "annotate is running" in text(run)
     run.write_text(batch_file(2, AGREEMENT), "{}")
-    run.write_text(JUDGMENTS, "")
+    run.write_text(JUDGMENTS, "{}")
     assert "Complete: data set and report are written" in text(run)
     assert "annotate is running" in text(run, SERVERS)
 
@@ -186,6 +186,8 @@ def test_what_comes_next_when_nothing_runs(run: Store, tmp_path: Path) -> None:
     write_report(complete)
     wait_for(complete, "f1", "annotate", WaitsFor.NOTHING, batch_slug(2))
     assert text(complete).startswith("Complete: data set and report are written.")
+    complete.write_records(JUDGMENTS, [])
+    assert text(complete).startswith("Over, but nobody judged anything")
 
 
 def test_simultaneous_flows_are_all_shown(run: Store) -> None:

@@ -17,8 +17,8 @@ from tests.helpers.annotation import as_read
 from tests.helpers.disputes import CORPUS, RUN
 
 SECRETS = ("sid-", "doc-", "pair-", "numbat", "quokka", "random", "annotator-")
-LINES = ["near: <i>much alike</i>", "far", *(f"pattern {n}" for n in range(9))]
-NEAR, FAR = pattern_id(0), pattern_id(1)
+LINES = ["near: <i>much alike</i>", "far", *(f"pattern {n}" for n in range(8)), "other: which?"]
+NEAR, FAR, OTHER = pattern_id(0), pattern_id(1), pattern_id(10)
 POOLS = [
     Pool(
         key="k",
@@ -105,7 +105,15 @@ def test_annotators_keep_their_pseudonyms_and_others_become_coders() -> None:
 def test_unknown_patterns_are_reported_and_the_latest_answer_counts() -> None:
     result = pulled([[answer(1, 2, FAR), answer(3, 2, NEAR)], [answer(2, 2, "unheard of")], [answer(4, 2)]])
     assert [one.pattern for one in result.codes] == ["near"]
-    assert sum("not one of the patterns" in line for line in result.anomalies) == 2
+    assert sum("not one of the patterns" in line for line in result.anomalies) == 1
+    assert sum("decides nothing" in line for line in result.anomalies) == 1
+
+
+def test_other_without_a_comment_is_reported() -> None:
+    result = pulled([[answer(1, 2, OTHER)], [answer(2, 2, OTHER, comment="A pun")], []])
+    assert [one.pattern for one in result.codes] == ["other", "other"]
+    assert [line for line in result.anomalies if "say what" in line] == result.anomalies
+    assert len(result.anomalies) == 1
 
 
 def test_a_project_belongs_to_one_coder() -> None:

@@ -85,7 +85,7 @@ def test_everyone_who_read_everything_judges_every_target():
 
 
 def test_whoever_did_not_confirm_reading_everything_judged_nothing():
-    result = pulled(annotation(1, 1, [target_id(1)], None), annotation(2, 2, [], None))
+    result = pulled(annotation(1, 1, [target_id(1)], None), annotation(2, 2, [target_id(2)], None))
     assert result.judgments == []
     assert len(result.anomalies) == 2
     assert all("does not count as judged" in line for line in result.anomalies)

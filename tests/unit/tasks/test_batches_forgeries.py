@@ -176,6 +176,20 @@ def test_a_contradictory_answer_does_not_count(store: Store, server: FakeLabelSt
     assert any("gives link_0 twice, not the same" in line for line in said)
 
 
+@pytest.mark.parametrize("result", [[], [{"from_name": "flag", "value": {"choices": ["Unsure"]}}]])
+def test_an_answer_that_decides_nothing_is_waited_for(
+    store: Store, server: FakeLabelStudio, keys: tuple[str, ...], result: list[dict[str, Any]]
+) -> None:
+    answer_all(server, keys, ADA, BEN)
+    empty = server.task(keys[0])["annotations"][0]
+    empty["result"] = result
+    now, said = look(store)
+    assert now.done == len(keys) - 1
+    assert any("does not count: it decides nothing" in line for line in said)
+    requeue(store, 1)
+    assert empty not in server.task(keys[0])["annotations"]
+
+
 def test_a_task_without_data_keeps_its_answers(store: Store, server: FakeLabelStudio, keys: tuple[str, ...]) -> None:
     answer_all(server, keys, ADA, BEN)
     look(store)
