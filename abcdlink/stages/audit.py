@@ -107,7 +107,7 @@ def _fill(judged: Store, store: Store, labels: LabelRun, drawn: list[AuditedCand
 
 
 def read_audit(store: Store, name: str, rule: LabelRule = LabelRule.BOTH) -> tuple[AuditPlan, Audit] | None:
-    """Return what the audit's judgments say about the labels; ``None`` if there are none yet.
+    """Return what the audit's judgments say about the labels; ``None`` if no candidate has a label by them.
 
     Raises:
         InputError: when too few candidates have been judged, or the rule needs an adjudication that is missing.
@@ -117,6 +117,8 @@ def read_audit(store: Store, name: str, rule: LabelRule = LabelRule.BOTH) -> tup
         return None
     dataset = gather(open_run(plan.run), rule, "")
     said = {(one.pair, one.source, one.target): one.link for one in dataset.candidates if one.link is not None}
+    if not said:
+        return None
     drawn = store.read_records(labels_file(name, CANDIDATES), AuditedCandidate)
     return plan, estimate(drawn, said, plan.threshold, plan.links, plan.expected_below)
 

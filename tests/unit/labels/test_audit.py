@@ -181,6 +181,8 @@ def test_the_commands_make_and_report_an_audit() -> None:
     told = called("labels", "audit", "run", "many", "--candidates", "100", "--as", "check", "--precision", "0.8")
     assert told["run"] == "check"
     assert called(*show, "--precision", "0.8")["audit"] is None
+    open_run("check").write_records(JUDGMENTS, [])  # it was closed before anybody answered
+    assert "`check`, and has no result yet" in call(*show)
     judge("check")
     shown = called(*show, "--precision", "0.8")
     assert shown["audit"]["links"] == shown["labels"]["links"] == told["links"]
