@@ -18,7 +18,7 @@ from abcdlink.report import write_report
 from abcdlink.stages.annotate import join_batches, pulled_of
 from abcdlink.stages.batch_preview import BatchPreview, filtered, filters_of, review_of, take_review
 from abcdlink.stages.budget import CHOICE
-from abcdlink.stages.candidates import NothingToAnnotateError, choose_candidates, plan_by_budget
+from abcdlink.stages.candidates import NothingToAnnotateError, batches_of, choose_candidates, plan_by_budget
 from abcdlink.stages.feedback import (
     Feedback,
     accept_feedback,
@@ -103,8 +103,8 @@ def annotate(
     store = open_run(run)
     domain = run_domain(store, domain)
     overlap = annotation.overlap_in(domain)
-    store.note("annotation", {"batches": annotation.batches, "overlap": overlap})
-    batches = annotation.batches
+    batches = batches_of(store, annotation.batches)
+    store.note("annotation", {"batches": batches, "overlap": overlap})
     for batch in range(1, annotation.batches + 1):
         if not choose(store, domain, batch):
             batches = batch - 1

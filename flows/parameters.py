@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from abcdlink.candidates.pools import PoolMode
 from abcdlink.coding import patterns_in
 from abcdlink.corpus.sampling import Sampling
-from abcdlink.domain import domain_of, find_domain
+from abcdlink.domain import Domain, domain_of, find_domain
 from abcdlink.errors import InputError
 from abcdlink.evaluation.shortlist import ShortlistRule
 from abcdlink.judgments import LabelRule
@@ -257,19 +257,11 @@ class ExhaustiveParameters(Parameters):
     )
     seed: int = Field(13, ge=0, description="Random seed of the sample.")
 
-    @property
-    def share_or_none(self) -> float | None:
-        """The share, if no number is given."""
-        return None if self.size else self.share or TENTH
-
-    @property
-    def size(self) -> int | None:
-        """The number of source sentences, if one applies."""
-        return self.number or (MOST_SOURCES if self.links and not self.share else None)
-
-    def overlap_in(self, domain: str) -> int:
-        """Return how many annotators judge each source sentence."""
-        return self.overlap or find_domain(domain).settings.overlap
+    def sampling(self, domain: Domain) -> tuple[int, int, float | None, int | None, int | None]:
+        """Return overlap, seed, share, number and links, as ``make_sample`` takes them."""
+        number = self.number or (MOST_SOURCES if self.links and not self.share else None)
+        share = None if number else self.share or TENTH
+        return self.overlap or domain.settings.overlap, self.seed, share, number, self.links
 
 
 class CodingParameters(Parameters):

@@ -95,9 +95,8 @@ def exhaustive(run: RunKey, domain: str = "", judging: ExhaustiveParameters = Ex
     """
     store = open_run(run)
     domain = run_domain(store, domain)
-    meaning, overlap = find_domain(domain), judging.overlap_in(domain)
-    sizes = judging.share_or_none, judging.size, judging.links
-    AS_TASKS.step("sample sources", make_sample, store, meaning, overlap, judging.seed, *sizes)
+    meaning = find_domain(domain)
+    AS_TASKS.step("sample sources", make_sample, store, meaning, *judging.sampling(meaning))
     ask_people(store, domain, ExhaustivePage())
     result = AS_TASKS.step("true recall", measure_recall, store, meaning, judging.rule)
     report(store)

@@ -140,7 +140,9 @@ class FittedOn(Record):
     @property
     def words(self) -> str:
         """Return a note on the pairs, for a result."""
-        return f"fitted on {self.corpus} ({len(self.pairs)} pairs, {self.sources} sources with links)"
+        return (
+            f"fitted on the corpus {self.corpus!r}: {len(self.pairs)} pairs, {self.sources} source sentences with links"
+        )
 
     def refuse(self, corpus: Corpus, pairs: Iterable[str], what: str) -> None:
         """Raise ``InputError`` if one of the pairs was fitted on, or is not in the corpus.

@@ -271,6 +271,21 @@ def plan_by_budget(store: Store) -> PoolPlan | None:
     return plan if plan and plan.mode is PoolMode.BUDGET else None
 
 
+def batches_of(store: Store, wanted: int | None = None) -> int:
+    """Return how many batches people judge: as many as there are candidates for, or the first ``wanted`` of them.
+
+    Raises:
+        InputError: when the run has no candidates, or not for so many batches.
+    """
+    store.require(POOLS, STAGE)
+    plan = plan_by_budget(store)
+    there = plan.batches if plan else max(pool.batch for pool in store.read_records(POOLS, Pool))
+    if wanted is not None and wanted > there:
+        msg = f"run {store.key!r} has candidates for {there} batches, and {wanted} are asked for"
+        raise InputError(msg, f"annotate it in {there} batches or fewer, or make candidates in another run")
+    return wanted or there
+
+
 def read_counts(store: Store) -> PoolCounts:
     """Return the stored counts."""
     return store.read_record(POOL_COUNTS, PoolCounts)

@@ -11,12 +11,13 @@ import typer
 from abcdlink.cli.agreement_details import print_details
 from abcdlink.cli.output import JsonOption, RunArgument, RunDomainOption, out, print_json, print_table, say
 from abcdlink.cli.results import OpenOption, print_agreement
+from abcdlink.domain import domain_of
 from abcdlink.errors import InputError
 from abcdlink.interannotator.measures import Agreement
-from abcdlink.layout import AGREEMENT, POOLS, batch_file, batch_of, is_feedback
+from abcdlink.layout import AGREEMENT, batch_file, batch_of, is_feedback
 from abcdlink.store import Store, existing_run
 from abcdlink.waiting import Waiting, WaitsFor, waiting_of
-from flows.commands.starting import AutoFeedbackOption, BatchesOption, OverlapOption, PreviewOption, start_flow
+from flows.commands.starting import AutoFeedbackOption, OverlapOption, PreviewOption, start_flow
 from flows.commands.status import WaitOption, answer, group, resume_run
 
 if TYPE_CHECKING:
@@ -28,10 +29,12 @@ MaybeBatchOption = Annotated[
     int | None, typer.Option("--batch", min=1, help="Batch number; default: all that are in Label Studio.")
 ]
 DeadlineOption = Annotated[
-    int | None, typer.Option("--deadline-days", min=1, help="Days annotators have for a batch; default: no deadline.")
+    int | None,
+    typer.Option("--deadline-days", min=1, max=365, help="Days annotators have for a batch; default: no deadline."),
 ]
 LateOption = Annotated[
-    int, typer.Option("--late-days", min=1, help="Days without an answer after which an annotator counts as late.")
+    int,
+    typer.Option("--late-days", min=1, max=365, help="Days without an answer after which an annotator counts as late."),
 ]
 BlockOption = Annotated[
     str, typer.Option("--reminders", help="Prefect notification block that reminders are sent by, as type/name.")
@@ -52,7 +55,9 @@ def register(app: typer.Typer) -> None:
 def start(
     run: RunArgument,
     domain: RunDomainOption = "",
-    batches: BatchesOption = 2,
+    batches: Annotated[
+        int | None, typer.Option(min=1, max=20, help="Number of batches; default: all that have candidates.")
+    ] = None,
     overlap: OverlapOption = None,
     deadline_days: DeadlineOption = None,
     late_days: LateOption = 3,
@@ -66,9 +71,12 @@ def start(
 
     Example: `abcdlink annotate start spring-news --overlap 2 --deadline-days 14`
     """
-    existing_run(run).require(POOLS, "candidates")
+    from abcdlink.stages.candidates import batches_of
+
+    store = existing_run(run)
+    domain_of(store, domain)
     annotation = {
-        "batches": batches,
+        "batches": batches_of(store, batches),
         "overlap": overlap,
         "deadline_days": deadline_days,
         "late_days": late_days,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -17,9 +18,9 @@ from abcdlink.cli.output import (
     say,
 )
 from abcdlink.cli.results import show_recall
-from abcdlink.domain import domain_of
+from abcdlink.domain import domain_of, find_domain
 from abcdlink.layout import SYNTHETIC
-from abcdlink.store import existing_run
+from abcdlink.store import existing_run, open_run
 from flows.commands.starting import OverlapOption, start_flow
 from flows.commands.status import WaitOption, group
 
@@ -69,9 +70,14 @@ def start_rating(
 
     Example: `abcdlink rate start spring-news --synthetic 20 --natural 10`
     """
-    existing_run(run).require(f"{SYNTHETIC}/pairs.jsonl", "generate")
+    from abcdlink.rate import prepare
+
+    store = existing_run(run)
+    store.require(f"{SYNTHETIC}/pairs.jsonl", "generate")
+    meaning = domain_of(store, domain)
     rating = {"synthetic": synthetic, "natural": natural, "same_targets": same_targets, "overlap": overlap}
-    start_flow("rate/rate", {"run": run, "domain": domain, "rating": rating}, json, wait)
+    begin = partial(prepare, store, meaning, synthetic, natural, same_targets=same_targets)
+    start_flow("rate/rate", {"run": run, "domain": domain, "rating": rating}, json, wait, begin)
 
 
 def show_ratings(run: RunArgument, json: JsonOption = False) -> None:
@@ -145,8 +151,17 @@ def start_boundaries(
 
     Example: `abcdlink boundaries start spring-boundaries --corpus corpus`
     """
+    from abcdlink.boundaries import prepare
+    from abcdlink.stages.intake import take_corpus
+
     parameters = {"run": run, "corpus": corpus, "domain": domain, "documents": documents}
-    start_flow("boundaries/boundaries", parameters, json, wait)
+
+    def begin() -> None:
+        store = open_run(run)
+        take_corpus(store, corpus, find_domain(domain))
+        prepare(store, documents)
+
+    start_flow("boundaries/boundaries", parameters, json, wait, begin)
 
 
 def show_boundaries(run: RunArgument, json: JsonOption = False) -> None:
@@ -210,9 +225,17 @@ def start_exhaustive(
 
     Example: `abcdlink exhaustive start spring-news --share 0.1`
     """
-    domain_of(existing_run(run), domain)
+    store = existing_run(run)
+    meaning = domain_of(store, domain)
     judging = {"share": share, "number": number, "links": links, "overlap": overlap, "seed": seed}
-    start_flow("exhaustive/exhaustive", {"run": run, "domain": domain, "judging": judging}, json, wait)
+
+    def begin() -> None:
+        from abcdlink.stages.exhaustive import make_sample
+        from flows.parameters import ExhaustiveParameters
+
+        make_sample(store, meaning, *ExhaustiveParameters.model_validate(judging).sampling(meaning))
+
+    start_flow("exhaustive/exhaustive", {"run": run, "domain": domain, "judging": judging}, json, wait, begin)
 
 
 def start_coding(
@@ -236,13 +259,15 @@ def start_coding(
     """
     from abcdlink.coding import patterns_in
     from abcdlink.stages.annotate import judged_so_far
+    from abcdlink.stages.coding import prepare_coding
 
     store = existing_run(run)
     domain_of(store, domain)
     judged_so_far(store)
     patterns_in(pattern or ())
     coding = {"most": most, "overlap": overlap, "patterns": pattern or [], "seed": seed}
-    start_flow("coding/coding", {"run": run, "domain": domain, "coding": coding}, json, wait)
+    begin = partial(prepare_coding, store, most, overlap, seed, pattern or ())
+    start_flow("coding/coding", {"run": run, "domain": domain, "coding": coding}, json, wait, begin)
 
 
 def show_coding(run: RunArgument, json: JsonOption = False) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -70,7 +71,7 @@ def start(
 
     Example: `abcdlink qualify start spring-news --domain news --applicants 6`
     """
-    from abcdlink.qualify.gold import domain_to_begin
+    from abcdlink.qualify.gold import domain_to_begin, prepare, prepare_expert
     from abcdlink.qualify.screening import PAPER_ELIGIBILITY, Eligibility
 
     rules = Eligibility(
@@ -86,11 +87,14 @@ def start(
     if expert and not pair:
         msg = "no pair is named for the expert to link"
         raise InputError(msg, "name one or more with --pair; pairs.jsonl in the corpus folder lists them")
-    domain_to_begin(open_run(run), domain)
-    asked = {"corpus": corpus, "pairs": pair or [], "links": links, "expert": expert, "applicants": applicants}
+    store, pairs = open_run(run), pair or []
+    meaning = domain_to_begin(store, domain)
+    asked = {"corpus": corpus, "pairs": pairs, "links": links, "expert": expert, "applicants": applicants}
     eligibility = PAPER_ELIGIBILITY if as_in_paper else rules
     choice = {**asked, "wanted": wanted, "threshold": threshold, "eligibility": eligibility.model_dump(mode="json")}
-    start_flow("qualify/qualify", {"run": run, "domain": domain, "qualification": choice}, json, wait)
+    of_expert = partial(prepare_expert, store, meaning, corpus, pairs)
+    begin = of_expert if expert else partial(prepare, store, meaning, corpus, pairs, links)
+    start_flow("qualify/qualify", {"run": run, "domain": domain, "qualification": choice}, json, wait, begin)
 
 
 def screening(

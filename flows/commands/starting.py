@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -48,6 +49,9 @@ from abcdlink.store import existing_run, open_run
 from abcdlink.waiting import WaitsFor, all_waiting
 from flows.commands.status import WaitOption, show_now, use_local_server
 
+if TYPE_CHECKING:
+    from abcdlink.stages.whole import WholeJob
+
 
 class Goal(StrEnum):
     """What the job is for."""
@@ -75,12 +79,22 @@ PreviewOption = Annotated[
 ]
 
 
-def start_flow(deployment: str, parameters: dict[str, Any], json: bool, wait: bool = False) -> None:
-    """Start a run of a deployment and print its page; with ``wait``, also its state once it waits or ends."""
+def start_flow(
+    deployment: str,
+    parameters: dict[str, Any],
+    json: bool,
+    wait: bool = False,
+    begin: Callable[[], object] = lambda: None,
+) -> None:
+    """Start a run of a deployment and print its page; with ``wait``, also its state once it waits or ends.
+
+    ``begin``: does what the flow does first, which then finds it done: what it refuses is refused here, at once.
+    """
     use_local_server()
     from tasks.runs import page_of, reach_server, start, wait_while_working
 
     reach_server()
+    begin()
     flow_run = start(deployment, parameters)
     if not (json and wait):
         if json:
@@ -123,7 +137,21 @@ def start(
     Example: `abcdlink start spring-news --corpus corpus --domain news`
     """
     asked = {"run": run, "corpus": corpus, "domain": domain, "annotators": annotators, "goal": goal.value}
-    start_flow("start/start", {**asked, "budget": budget}, json, wait)
+
+    def begin() -> None:
+        from flows.bootstrap import job_for
+
+        begin_job(run, domain, job_for(goal, corpus, annotators)[0])
+
+    start_flow("start/start", {**asked, "budget": budget}, json, wait, begin)
+
+
+def begin_job(run: str, domain: str, job: WholeJob) -> None:
+    """Take the corpus of a whole job, or refuse it."""
+    from abcdlink.stages.execution import Here
+    from abcdlink.stages.whole import begin
+
+    begin(open_run(run), find_domain(domain), job, Here())
 
 
 def run_bootstrap(
@@ -166,7 +194,7 @@ def run_bootstrap(
 
     Example: `abcdlink run bootstrap spring-news --corpus corpus --domain news`
     """
-    parameters = {
+    parameters: dict[str, Any] = {
         "run": run,
         "domain": in_setting(domain, setting),
         "corpus": corpus,
@@ -202,18 +230,18 @@ def run_bootstrap(
     if in_process:
         bootstrap_here(parameters, json)
         return
-    start_flow("bootstrap/bootstrap", parameters, json, wait)
+    start_flow(
+        "bootstrap/bootstrap", parameters, json, wait, lambda: begin_job(run, parameters["domain"], _job(parameters))
+    )
 
 
-def bootstrap_here(parameters: dict[str, Any], json: bool) -> None:
-    """Do what the flow ``bootstrap`` does up to the candidates, with the same parameters, and print the result."""
+def _job(parameters: dict[str, Any]) -> WholeJob:
+    """Return the job that the flow ``bootstrap`` does with these parameters."""
     from abcdlink.evaluation.shortlist import ShortlistRule
-    from abcdlink.stages.execution import Here
     from abcdlink.stages.generate import Generating
-    from abcdlink.stages.whole import up_to_candidates
     from flows.parameters import AnnotationParameters, TargetParameters, whole_job
 
-    job = whole_job(
+    return whole_job(
         parameters["corpus"],
         parameters["pairs"],
         TargetParameters.model_validate(parameters["targets"]),
@@ -223,6 +251,14 @@ def bootstrap_here(parameters: dict[str, Any], json: bool) -> None:
         AnnotationParameters.model_validate(parameters["annotation"]),
         parameters["quick"],
     )
+
+
+def bootstrap_here(parameters: dict[str, Any], json: bool) -> None:
+    """Do what the flow ``bootstrap`` does up to the candidates, with the same parameters, and print the result."""
+    from abcdlink.stages.execution import Here
+    from abcdlink.stages.whole import up_to_candidates
+
+    job = _job(parameters)
     store, domain = open_run(parameters["run"]), find_domain(parameters["domain"])
     with terminal() as progress:
         counts = up_to_candidates(store, domain, job, Here(progress), lambda _stage, _result: None)

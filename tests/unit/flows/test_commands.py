@@ -6,16 +6,22 @@ import re
 import sys
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
+from prefect.client.schemas import FlowRun
 
+from abcdlink.corpus.io import write_corpus
+from abcdlink.corpus.records import Pair
 from abcdlink.domain import find_domain
 from abcdlink.errors import InputError, ServiceError
 from abcdlink.feedback import Acknowledgement
 from abcdlink.interannotator.measures import keep_agreement
 from abcdlink.judgments import Pool
 from abcdlink.layout import POOLS, batch_slug, feedback_slug
+from abcdlink.qualify.gold import gold_set_of
 from abcdlink.stages.feedback import end_feedback
+from abcdlink.stages.intake import describe_run
 from abcdlink.store import Store, open_run
 from abcdlink.waiting import WaitsFor, is_closed, wait_for
 from flows.commands import status
@@ -25,6 +31,7 @@ from labelstudio_config.preview import write_preview
 from labelstudio_config.projects import look_now
 from labelstudio_config.run import read_pushed
 from tasks.projects import pull
+from tests.helpers.builders import corpus, document
 from tests.helpers.command_line import call, called
 from tests.helpers.example_run import example_run, make_pools, take_in
 from tests.helpers.fake_label_studio import ADA, BEN, PEOPLE, FakeLabelStudio, pushed_run, serve
@@ -251,3 +258,41 @@ def test_status_links_the_page_of_a_run_without_importing_prefect(
     store.note("inputs", {})
     wait_for(store, "0a1b", "annotate", WaitsFor.LLM, told="The LLM answers a batch of questions.")
     assert "http://prefect.invalid:4200/runs/flow-run/0a1b" in call("status", "spring")
+
+
+def test_what_a_flow_would_refuse_is_refused_before_it_starts(
+    run: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[str] = []
+    monkeypatch.setattr("tasks.runs.reach_server", lambda: None)
+    monkeypatch.setattr(
+        "tasks.runs.start", lambda flow, _: started.append(flow) or FlowRun(id=uuid4(), flow_id=uuid4())
+    )
+    describe_run(run, find_domain("news"))
+    documents, pair = [document(name, ["A bridge."]) for name in "ab"], Pair(id="p", source="a", target="b")
+    bare, unlinked = str(tmp_path / "bare"), str(tmp_path / "unlinked")
+    write_corpus(corpus([], *documents), bare)
+    write_corpus(corpus([pair], *documents), unlinked)
+    for words, problem in (
+        (("qualify", "start", "new", "--domain", "news", "--corpus", unlinked), "no pair with gold links"),
+        (("boundaries", "start", "new", "--corpus", bare), "contains no pairs"),
+        (("start", "new", "--corpus", bare), "contains no pairs"),
+        (("run", "bootstrap", "new", "--corpus", bare), "contains no pairs"),
+        (("annotate", "start", "harbour", "--batches", "3"), "candidates for 2 batches, and 3 are asked for"),
+        (("annotate", "start", "harbour", "--domain", "reviews"), "reviews"),
+    ):
+        with pytest.raises(InputError, match=problem):
+            call(*words)
+    assert (started, open_run("new").manifest.get("inputs", {})) == ([], {})
+    for words in (
+        ("qualify", "start", "new", "--domain", "news"),
+        ("boundaries", "start", "edges", "--corpus", unlinked),
+        ("annotate", "start", "harbour"),
+        ("rate", "start", "harbour", "--synthetic", "2"),
+    ):
+        call(*words)
+    assert started == [f"{flow}/{flow}" for flow in ("qualify", "boundaries", "annotate", "rate")]
+    assert gold_set_of(open_run("new")).links > 0
+    for words in (("qualify", "start", "new", "--links", "3"), ("rate", "start", "harbour", "--synthetic", "3")):
+        with pytest.raises(InputError, match="other settings"):
+            call(*words)

@@ -186,13 +186,14 @@ def test_the_command_and_the_report_show_true_recall(store: Store):
 
 
 def test_a_number_replaces_the_share():
-    assert ExhaustiveParameters().share_or_none == 0.1
-    assert ExhaustiveParameters(number=7).share_or_none is None
-    few = ExhaustiveParameters(links=7)
-    assert (few.share_or_none, few.size) == (None, 1000)
-    assert ExhaustiveParameters(links=7, number=9).size == 9
-    assert ExhaustiveParameters(links=7, share=0.2).size is None
-    assert ExhaustiveParameters(links=7, share=0.2).share_or_none == 0.2
+    for given, expected in (
+        ({}, (2, 13, 0.1, None, None)),
+        ({"number": 7, "overlap": 3}, (3, 13, None, 7, None)),
+        ({"links": 7}, (2, 13, None, 1000, 7)),
+        ({"links": 7, "number": 9}, (2, 13, None, 9, 7)),
+        ({"links": 7, "share": 0.2, "seed": 5}, (2, 5, 0.2, None, 7)),
+    ):
+        assert ExhaustiveParameters.model_validate(given).sampling(find_domain("news")) == expected
 
 
 def test_links_are_counted_over_fully_judged_sources_and_progress_is_noted(store: Store):
