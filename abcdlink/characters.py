@@ -25,7 +25,7 @@ MARKS = regex.compile(r"[\u061c\u200e\u200f]")
 NOT_SEEN = re.compile("[\u00ad\u061c\u180e\u200b\u200e\u200f\u202d\u202e\u2060-\u2064\ufeff\U000e0000-\U000e007f]")
 """What both may match, told at once in the many texts without."""
 
-READ_AS = ("WINDOWS-1252", "WINDOWS-1251", "WINDOWS-1253", "WINDOWS-1256")
+READ_AS = ("WINDOWS-1252", "WINDOWS-1250", "WINDOWS-1251", "WINDOWS-1253", "WINDOWS-1256")
 """As what UTF-8 is read by mistake."""
 RUN = regex.compile(r"[^\x00-\x7f\u00a0]{2,}")
 SOUND = regex.compile(
@@ -34,8 +34,11 @@ SOUND = regex.compile(
     r"|\p{Greek}{2,}|\p{Cyrillic}{2,}|\p{Arabic}{2,}|\p{Hebrew}{2,}|\p{Devanagari}{2,}|\p{Hangul}{2,}|\p{Thai}{2,}"
 )
 """What people write with, one script at a time; a single letter of another script may come about by chance."""
-CHANCE = regex.compile("[\u00c0-\u00df][\u00ab\u00bb\u2013\u2014\u2018\u2019\u201c\u201d\u2026]")
-"""A capital letter at the end of a quotation."""
+CHANCE = regex.compile(
+    "[\u00c0-\u00df\u0102\u0139][\u00ab\u00bb\u2013\u2014\u2018\u2019\u201c\u201d\u2026]"
+    "|(?<=[A-Z])[\u00c2\u00c4\u0102\u0139][\u0160\u0164\u017d\u015e]|\u0102[\u015e\u015f]|\u0415[\u0401\u0451]"
+)
+"""A capital letter at the end of a quotation; letters that meet in Slovak, Romanian and Russian."""
 
 
 def without_hidden(text: str) -> str:
@@ -72,10 +75,12 @@ def in_order(text: str) -> str:
 def garbled_by(text: str) -> str:
     """Return the encoding as which UTF-8 was read where a text says "Ã©" instead of "é"; empty where it looks sound."""
     if not text.isascii() and _beginnings().search(text):
-        for run in RUN.findall(text):
-            for encoding in READ_AS:
-                if not CHANCE.fullmatch(run) and SOUND.fullmatch(_read_again(run, encoding)):
-                    return encoding
+        runs = [run[0] for run in RUN.finditer(text) if not CHANCE.fullmatch(text, *run.span())]
+        sound = {
+            encoding: sum(bool(SOUND.fullmatch(_read_again(run, encoding))) for run in runs) for encoding in READ_AS
+        }
+        encoding = max(sound, key=sound.__getitem__)
+        return encoding if sound[encoding] else ""
     return ""
 
 
