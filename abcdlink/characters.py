@@ -8,10 +8,11 @@ from functools import cache
 
 import regex
 
-UNSPACED = r"[\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}]"
+NO_BLANKS = r"\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
+"""Alphabets that write no blanks between words."""
 HIDDEN = regex.compile(
     r"[\u00ad\u180e\u202d\u202e\u2060-\u2064\ufeff]"
-    rf"|(?<!{UNSPACED})\u200b(?!{UNSPACED})"
+    rf"|(?<![{NO_BLANKS}\p{{Tibetan}}])\u200b(?![{NO_BLANKS}\p{{Tibetan}}])"
     r"|(?<!\U0001f3f4[\U000e0020-\U000e007e]*)[\U000e0000-\U000e007f]"
 )
 """Soft hyphens, characters without width, tags, and marks that turn the order of letters around.

@@ -20,13 +20,13 @@ from typing import Any
 
 import regex
 
-from abcdlink.characters import as_compared
+from abcdlink.characters import NO_BLANKS, as_compared
 from abcdlink.errors import InputError
 
 Tokenizer = Callable[[str], list[str]]
 
 ENGLISH = "en"
-_UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}ー\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
+_UNSPACED = rf"\p{{Han}}\p{{Hiragana}}\p{{Katakana}}ー{NO_BLANKS}"
 UNSPACED = regex.compile(rf"[{_UNSPACED}]")
 """A letter of a script that writes no blanks between words."""
 _LETTERS = rf"[[\w\p{{N}}]--[{_UNSPACED}]]+"

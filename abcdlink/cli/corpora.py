@@ -284,10 +284,11 @@ def _say_what_is_imported(view: Preview, out: str, *, guessed: bool) -> None:
         say(f"Removed lines: {listed}--all-lines keeps them.")
     if corpus.refused:
         kept = f", listed in {folder.where(REFUSED)}" if out else ""
+        more = f"\n  and {len(corpus.refused) - SHOWN} more" + ("" if out else f"; --out FOLDER lists all in {REFUSED}")
         say(
             f"Refused: {len(corpus.refused)}{kept}"
             + "".join(f"\n  {_line(refusal)}" for refusal in corpus.refused[:SHOWN])
-            + ("\n  ..." if len(corpus.refused) > SHOWN else "")
+            + (more if len(corpus.refused) > SHOWN else "")
         )
     if out:
         say(f"Preview: {folder.where(PREVIEW)}")

@@ -151,6 +151,17 @@ def test_import_reports_changes_totals_and_the_preview(run: Run, tmp_path: Path)
     assert 'It was a long"' in (tmp_path / "kept" / "documents.jsonl").read_text(encoding="utf-8")
 
 
+def test_refused_documents_beyond_the_first_are_counted_and_it_is_said_where_all_are(run: Run, tmp_path: Path) -> None:
+    good = {"pair": "p", "source": {"id": "a", "text": "One."}, "target": {"id": "b", "text": "Two."}}
+    bad = [good | {"pair": f"p{n}", "links": {"0": ["7"]}} for n in range(7)]
+    (tmp_path / "all.jsonl").write_text("".join(json.dumps(one) + "\n" for one in (good, *bad)), encoding="utf-8")
+    _, _, checked = run("import", "jsonl", tmp_path / "all.jsonl", "--check")
+    assert "Refused: 7\n" in checked
+    assert "and 2 more; --out FOLDER lists all in refused.jsonl" in checked
+    _, _, written = run("import", "jsonl", tmp_path / "all.jsonl", "--out", "made")
+    assert f"Refused: 7, listed in {tmp_path / 'made' / 'refused.jsonl'}" in written
+
+
 def test_unpaired_documents_are_imported_sampled_counted_and_used_for_generation(run: Run, tmp_path: Path) -> None:
     texts = tmp_path / "texts"
     texts.mkdir()
