@@ -193,10 +193,8 @@ def is_done(flow_run: FlowRun, waiting: Waiting, choice: Choice | None) -> bool:
     if choice and not choice.is_due(f"{run} {waiting.slug}", projects):
         return False
     progress = look_at_people(store, waiting.slug, logger)
-    summary = f"{progress.done} of {progress.tasks} tasks done"
-    percent = 100.0 * progress.done / max(progress.tasks, 1)
-    show_progress(store, waiting.flow_run, waiting.slug, percent, f"Run {run}, {waiting.slug}: {summary}")
-    look_after(store, waiting, summary, logger)
+    show_progress(store, waiting.flow_run, waiting.slug, progress)
+    look_after(store, waiting, progress.words, logger)
     show_what_now(store, waiting.flow_run)
     check_earlier(store, logger)
     if choice:

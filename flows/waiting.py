@@ -30,6 +30,7 @@ from abcdlink.whatnow import what_now
 from flows.artifacts import show_project
 from labelstudio_config.pages import Page
 from labelstudio_config.run import read_pushed, surroundings
+from labelstudio_config.snapshot import Progress
 from tasks.projects import look, pull, push
 from tasks.running import key
 from tasks.runs import suspend
@@ -43,12 +44,16 @@ LIVE_ARTIFACTS = "live-artifacts.json"
 """What run pages show about a project, by artifact key and flow run; stored beside the project in the run."""
 
 
-def show_progress(store: Store, flow_run: str, slug: str, percent: float, told: str) -> None:
+def show_progress(store: Store, flow_run: str, slug: str, progress: Progress) -> None:
     """Show how much of a project is done, on the page of the run that waits for it."""
+    closed = ", closed" if progress.complete and progress.done < progress.tasks else ""
     bar = ProgressArtifact(
-        key=key(store.key, slug, "progress"), progress=percent, description=told, flow_run_id=UUID(flow_run)
+        key=key(store.key, slug, "progress"),
+        progress=100.0 * progress.done / max(progress.tasks, 1),
+        description=f"Run {store.key}, {slug}: {progress.words}{closed}",
+        flow_run_id=UUID(flow_run),
     )
-    show_live(store, slug, bar, round(percent, 2))
+    show_live(store, slug, bar, bar.description)
 
 
 def show_rows(store: Store, flow_run: str, slug: str, name: str, rows: list[dict[str, Any]], told: str) -> None:
@@ -182,9 +187,11 @@ def wait_for_annotators(store: Store, slug: str, or_resumed: str = "") -> None:
         if or_resumed:
             # One fixed key: Prefect suspends once for it, so resuming the run ends the wait.
             suspend(f"{slug}-annotators")
-            return
+            progress = progress.model_copy(update={"complete": True})
+            break
         # A new key each time: resuming is only a hint, completeness decides.
         suspend(f"{slug}-{uuid4()}")
+    show_progress(store, str(flow_run.id), slug, progress)
 
 
 def wait_for_coordinator(store: Store, slug: str, told: str) -> None:

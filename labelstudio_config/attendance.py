@@ -10,7 +10,7 @@ from abcdlink.annotators import people_of
 from abcdlink.corpus.records import Record
 from abcdlink.errors import AbcdlinkError
 from abcdlink.interannotator.times import usual_time
-from abcdlink.layout import project_file
+from abcdlink.layout import QUALIFY_SLUG, project_file
 from abcdlink.qualify import qualified_accounts
 from abcdlink.qualify.screening import screening_of
 from abcdlink.stages.annotate import annotators_of
@@ -190,6 +190,8 @@ def note_standing(store: Store, pushed: PushedProject, snapshot: Snapshot) -> St
     """Store and return the progress of a project, from what was just read."""
     now, progress = datetime.now(UTC), progress_in(snapshot, pushed.task_keys, pushed.overlap)
     left = open_keys(snapshot, pushed.task_keys, pushed.overlap)
+    if pushed.slug == QUALIFY_SLUG:  # only those who have judged every task can be ranked
+        left = list(pushed.task_keys)
     given = {key: len(snapshot.accounts_of(key)) for key in pushed.task_keys}
     standing = Standing(
         title=pushed.title,

@@ -286,6 +286,11 @@ class Progress(Record):
     annotators: dict[str, int]
     vanished: tuple[str, ...]
 
+    @property
+    def words(self) -> str:
+        """How much is done, in words."""
+        return f"{self.done} of {self.tasks} tasks done"
+
 
 def progress_in(snapshot: Snapshot, keys: Collection[str], overlap: int) -> Progress:
     """Return the progress of a pushed project, in which each task needs ``overlap`` annotators."""

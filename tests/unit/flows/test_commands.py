@@ -18,8 +18,8 @@ from abcdlink.errors import InputError, ServiceError
 from abcdlink.feedback import Acknowledgement
 from abcdlink.interannotator.measures import keep_agreement
 from abcdlink.judgments import Pool
-from abcdlink.layout import POOLS, batch_slug, feedback_slug
-from abcdlink.qualify.gold import gold_set_of
+from abcdlink.layout import POOLS, QUALIFY_SLUG, batch_slug, feedback_slug
+from abcdlink.qualify.gold import gold_set_of, prepare
 from abcdlink.stages.feedback import end_feedback
 from abcdlink.stages.intake import describe_run
 from abcdlink.store import Store, open_run
@@ -27,10 +27,11 @@ from abcdlink.waiting import WaitsFor, is_closed, wait_for
 from flows.commands import status
 from labelstudio_config.attendance import note_standing
 from labelstudio_config.pages.annotate import LinkingPage
+from labelstudio_config.pages.qualify import QualificationPage
 from labelstudio_config.preview import write_preview
 from labelstudio_config.projects import look_now
 from labelstudio_config.run import read_pushed
-from tasks.projects import pull
+from tasks.projects import pull, push
 from tests.helpers.builders import corpus, document
 from tests.helpers.command_line import call, called
 from tests.helpers.example_run import example_run, make_pools, take_in
@@ -146,6 +147,21 @@ def test_a_closed_batch_continues_with_its_present_answers(
     judged = keep_agreement(store, 1, 2).judged
     assert called("annotate", "show", RUN)["batches"]["1"]["judged"] == judged
     assert judged == len({pool.key: pool for pool in store.read_records(POOLS, Pool)}[keys[0]].candidates)
+
+
+def test_applicants_who_have_not_finished_have_open_tasks_though_enough_others_are_done(
+    server: FakeLabelStudio,
+) -> None:
+    store = open_run(RUN)
+    prepare(store, find_domain("news"), "sample")
+    asked = push.fn(RUN, "news", QualificationPage(applicants=1))
+    assert asked is not None
+    wait_for(store, "f1", "qualify", WaitsFor.ANNOTATORS, QUALIFY_SLUG)
+    for key in asked.task_keys:
+        server.answer(key, ADA)
+    server.answer(asked.task_keys[0], BEN)
+    people = called("qualify", "status", RUN)["standing"]["people"]
+    assert {one["account"]: one["open"] for one in people} == {PEOPLE[ADA]: 0, PEOPLE[BEN]: len(asked.task_keys) - 1}
 
 
 def test_a_batch_is_previewed_filtered_and_given_go(isolated_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
