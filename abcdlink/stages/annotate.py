@@ -29,6 +29,7 @@ from abcdlink.layout import (
     JUDGMENTS,
     NATURAL,
     POOLS,
+    QUALIFY_SLUG,
     SKIPS,
     batch_file,
 )
@@ -61,6 +62,17 @@ def pools_of(store: Store, batch: int | None = None) -> list[Pool]:
     store.require(POOLS, "candidates")
     pools = store.read_records(POOLS, Pool)
     return pools if batch is None else [pool for pool in pools if pool.batch == batch]
+
+
+def gold_pairs_in(store: Store, batch: int) -> list[str]:
+    """Return the pairs of a batch that applicants judged in the qualification, by their texts."""
+    from abcdlink.linking.fitted import pair_fingerprints
+
+    if not store.exists(f"{QUALIFY_SLUG}/pairs.jsonl"):
+        return []
+    gold = {*pair_fingerprints(read_corpus_from(store, QUALIFY_SLUG)).values()}
+    found = {pair for pair, texts in pair_fingerprints(read_corpus_from(store, NATURAL)).items() if texts in gold}
+    return sorted({pool.pair for pool in pools_of(store, batch)} & found) if found else []
 
 
 def annotators_of(store: Store) -> list[Annotator]:

@@ -21,7 +21,7 @@ from abcdlink.errors import AbcdlinkError, InputError, fault_in
 from abcdlink.interannotator.times import seconds_a_candidate
 from abcdlink.judgments import SECONDS_A_CANDIDATE, Judgment
 from abcdlink.layout import JUDGMENTS, NATURAL, batch_file
-from abcdlink.stages.annotate import pools_of
+from abcdlink.stages.annotate import gold_pairs_in, pools_of
 from abcdlink.stages.budget import CHOICE, read_choice
 from abcdlink.stages.candidates import NothingToAnnotateError, PoolPlan, choose_candidates, make_pools, plan_of
 from abcdlink.store import Store
@@ -32,6 +32,7 @@ PREVIEW_PAGE = "preview.html"
 FILTERS = "filters.json"
 """Which source sentences are left out from this batch on, if the coordinator changed that."""
 REVIEW = "review.json"
+JUDGED_BEFORE = "gold pairs, which applicants judged in the qualification"
 
 
 class BatchPreview(Record):
@@ -39,7 +40,7 @@ class BatchPreview(Record):
 
     ``methods``: method -> candidates, only for the coordinator. ``left_out`` and ``targets_left_out``: reason ->
     sentences of the batch's pairs that are not shown. ``seconds``: that one annotator takes for one candidate, measured
-    on the ``timed`` judged candidates in earlier batches; 0: it is assumed.
+    on the ``timed`` judged candidates in earlier batches; 0: it is assumed. ``gold``: pairs that applicants judged.
     """
 
     batch: int
@@ -53,6 +54,7 @@ class BatchPreview(Record):
     seconds: float
     timed: int
     filters: SourceFilter
+    gold: tuple[str, ...] = ()
 
     @property
     def hours(self) -> float:
@@ -86,6 +88,7 @@ class BatchPreview(Record):
             ("tasks", self.size),
             ("time", self.time),
             ("candidates by method", self.shares),
+            *([(JUDGED_BEFORE, ", ".join(self.gold))] if self.gold else ()),
             *((f"left out: {reason}", count) for reason, count in self.left_out.items()),
             *((f"target sentences left out: {reason}", count) for reason, count in self.targets_left_out.items()),
             ("filter: minimum words", self.filters.min_words),
@@ -160,6 +163,7 @@ def preview_batch(store: Store, domain: Domain, batch: int, overlap: int) -> Bat
         seconds=seconds,
         timed=timed,
         filters=filters,
+        gold=tuple(gold_pairs_in(store, batch)),
     )
 
 

@@ -20,7 +20,15 @@ from abcdlink.interannotator.measures import Agreement, agreement
 from abcdlink.judgments import Annotator, Judgment, Label, Pool, Skip, opaque
 from abcdlink.layout import AGREEMENT, ANNOTATORS, JUDGMENTS, NATURAL, SKIPS, batch_file, batch_folder, batch_slug
 from abcdlink.qualify import qualified_accounts
-from abcdlink.stages.annotate import PARTIAL_JUDGMENTS, PULLED, Pulled, annotators_of, pools_of, pulled_of
+from abcdlink.stages.annotate import (
+    PARTIAL_JUDGMENTS,
+    PULLED,
+    Pulled,
+    annotators_of,
+    gold_pairs_in,
+    pools_of,
+    pulled_of,
+)
 from abcdlink.store import Store
 from labelstudio_config.answers import fingerprints_of, namer, read_answers, unqualified_in
 from labelstudio_config.client import collection_paused
@@ -256,10 +264,11 @@ def _choices(answer: Answer, who: str) -> tuple[dict[int, Label], set[int], tupl
 
 
 def result_in(store: Store, batch: int, snapshot: Snapshot) -> JudgmentsPull:
-    """Read the judgments that count, and note answers by people who are not qualified."""
+    """Read the judgments that count; note answers by people who are not qualified, and pairs that applicants knew."""
     result = judgments_in(snapshot, {pool.key: pool for pool in pools_of(store, batch)}, annotators_of(store))
     unqualified = unqualified_in(snapshot, qualified_accounts(store), namer(result.annotators))
-    return result.model_copy(update={"anomalies": [*result.anomalies, *unqualified]})
+    gold = [f"the pair {pair!r} is a gold pair of the qualification too" for pair in gold_pairs_in(store, batch)]
+    return result.model_copy(update={"anomalies": [*result.anomalies, *unqualified, *gold]})
 
 
 @collection_paused()

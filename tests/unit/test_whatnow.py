@@ -114,6 +114,7 @@ def test_a_batch_waiting_for_go_shows_size_hours_and_refused_filters(run: Store)
         seconds=9.0,
         timed=230,
         filters=SourceFilter(),
+        gold=("p7",),
     )
     run.write_record(batch_file(2, PREVIEW), preview)
     run.write_record(batch_file(2, REVIEW), Review(looks=1, problem="the expression is broken"))
@@ -123,6 +124,7 @@ def test_a_batch_waiting_for_go_shows_size_hours_and_refused_filters(run: Store)
         "Batch 2 of 2 waits for your Go",
         "40 tasks with 240 candidates",
         "36 minutes for each of 2 annotators",
+        "gold pairs, which applicants judged in the qualification: p7",
         "The filters are unchanged: the expression is broken",
         "abcdlink annotate preview spring --open",
         "abcdlink annotate go spring",

@@ -6,10 +6,11 @@ import re
 
 import pytest
 
+from abcdlink.corpus.io import read_corpus_from, write_corpus_to
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError
 from abcdlink.judgments import SECONDS_A_CANDIDATE, Pool
-from abcdlink.layout import JUDGMENTS, POOLS, batch_file
+from abcdlink.layout import JUDGMENTS, NATURAL, POOLS, QUALIFY_SLUG, batch_file
 from abcdlink.stages import batch_preview
 from abcdlink.stages.batch_preview import (
     PREVIEW_PAGE,
@@ -48,6 +49,16 @@ def judge(store: Store, batch: int, seconds: float) -> None:
         for one in pool.candidates
     ]
     store.write_records(batch_file(batch, JUDGMENTS), said)
+
+
+def test_gold_pairs_of_the_qualification_are_named_in_the_batch_that_has_them(run: Store, news: Domain) -> None:
+    corpus = read_corpus_from(run, NATURAL)
+    (first, second) = (pools(run, batch)[0].pair for batch in (1, 2))
+    renamed = [pair.model_copy(update={"id": "g"}) for pair in corpus.pairs if pair.id == first]
+    write_corpus_to(run, QUALIFY_SLUG, corpus.model_copy(update={"pairs": renamed}))
+    assert [preview_batch(run, news, batch, 2).gold for batch in (1, 2)] == [(first,), ()]
+    assert ("gold pairs, which applicants judged in the qualification", first) in preview_batch(run, news, 1, 2).rows
+    assert second != first
 
 
 def test_a_preview_counts_the_pools_and_measures_time_if_possible(run: Store, news: Domain) -> None:
