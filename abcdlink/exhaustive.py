@@ -12,8 +12,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from abcdlink.corpus.records import Corpus, Record
@@ -186,7 +184,12 @@ def sample_sources(
         InputError: when neither or both of share and number are given, one is out of range, or there
             is no source sentence.
     """
-    _check(share, number, links)
+    if (share is None) == (number is None):
+        msg = "a sample needs either a share or a number of source sentences"
+        raise InputError(msg, "give one of the two")
+    if (number or share or 0) <= 0 or (share or 0) > 1 or (links is not None and links < 1):
+        msg = f"a share of {share}, {number} source sentences or {links} links cannot be sampled"
+        raise InputError(msg, "give a number of 1 or more, or a share above 0 and up to 1, such as 0.1")
     filtered: Counter[str] = Counter()
     strata: list[list[Source]] = []
     for pair in corpus.pairs:
@@ -216,21 +219,6 @@ def sample_sources(
 def exhaustive_key(run_key: str, pair: str, source: str) -> str:
     """Return the opaque, stable name of a source's exhaustive task: 16 hex digits, not those of its pool."""
     return opaque(run_key, "exhaustive", pair, source)
-
-
-def _check(share: float | None, number: int | None, links: int | None) -> None:
-    if (share is None) == (number is None):
-        msg = "a sample needs either a share or a number of source sentences"
-        raise InputError(msg, "give one of the two")
-    if share is not None and not 0 < share <= 1:
-        msg = f"a share of {share} cannot be sampled"
-        raise InputError(msg, "give a share above 0 and up to 1, such as 0.1 for every tenth source sentence")
-    if links is not None and links < 1:
-        msg = f"judging cannot stop at {links} links"
-        raise InputError(msg, "give a number of 1 or more")
-    if number is not None and number < 1:
-        msg = f"{number} source sentences cannot be sampled"
-        raise InputError(msg, "give a number of 1 or more")
 
 
 def _systematic(strata: Sequence[Sequence[Source]], size: int, chooser: random.Random) -> set[Source]:
@@ -342,8 +330,9 @@ def _row(gold: ExhaustiveGold, name: str, lists: Lists, view: View, over: Over, 
     answered = {at: set(lists[at]) - gold.unlabelled.get(at, frozenset()) for at in gold.links if at in lists}
     scored = [at for at in gold.with_gold if at in answered and (answered[at] or over is Over.GOLD)]
     without = [at for at in gold.without_gold if at in answered]
-    scores = np.array([_scores(answered[at], gold.links[at]) for at in scored])
-    recall, precision, f1 = (_mean(scores, column, resamples) for column in range(3))
+    scores = [_scores(answered[at], gold.links[at]) for at in scored]
+    means = [bootstrap_mean(column, resamples) for column in zip(*scores, strict=True)]
+    recall, precision, f1 = means or (None, None, None)
     return RecallRow(
         approach=name,
         view=view,
@@ -356,10 +345,6 @@ def _row(gold: ExhaustiveGold, name: str, lists: Lists, view: View, over: Over, 
         without_gold=len(without),
         false_links=sum(bool(answered[at]) for at in without) / len(without) if without else None,
     )
-
-
-def _mean(scores: NDArray[np.float64], column: int, resamples: int) -> MeanInterval | None:
-    return bootstrap_mean(scores[:, column], resamples) if len(scores) else None
 
 
 def _scores(found: set[str], links: frozenset[str]) -> tuple[float, float, float]:

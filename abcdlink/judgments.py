@@ -168,16 +168,11 @@ def verdict(labels: Sequence[Label], rule: LabelRule, needed: int, decision: Lab
     if rule is LabelRule.BOTH:
         return Verdict(False, Provenance.NOT_UNANIMOUS)  # noqa: FBT003 - the label itself
     if rule is LabelRule.ADJUDICATED:
-        return _decided(decision)
+        adjudicated = Provenance.ADJUDICATED if decision else Provenance.NOT_ADJUDICATED
+        return Verdict(decision is Label.LINK if decision else None, adjudicated)
     if 2 * links == len(labels):
         return Verdict(None, Provenance.TIE)
     return Verdict(2 * links > len(labels), Provenance.MAJORITY)
-
-
-def _decided(decision: Label | None) -> Verdict:
-    if decision is None:
-        return Verdict(None, Provenance.NOT_ADJUDICATED)
-    return Verdict(decision is Label.LINK, Provenance.ADJUDICATED)
 
 
 TASK_DIGITS = 16

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import tomllib
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import combinations
@@ -145,14 +145,10 @@ def sample_documents(
         others = sorted((pair for pair in found if pair.target in shown), key=lambda pair: shown.index(pair.target))
     else:
         others = sorted(found, key=lambda pair: pair.target in shown)
-    mixed = [
-        *((PairKind.SYNTHETIC, pair) for pair in chosen),
-        *((PairKind.NATURAL, pair) for pair in others[: sizes[1]]),
-    ]
+    mixed = [(PairKind.SYNTHETIC, pair.id) for pair in chosen]
+    mixed += [(PairKind.NATURAL, pair.id) for pair in others[: sizes[1]]]
     chooser.shuffle(mixed)
-    return [
-        RatedDocument(key=opaque(run_key, "rating", kind, pair.id), kind=kind, pair=pair.id) for kind, pair in mixed
-    ]
+    return [RatedDocument(key=opaque(run_key, "rating", kind, pair), kind=kind, pair=pair) for kind, pair in mixed]
 
 
 def _shuffled(corpus: Corpus, chooser: random.Random) -> list[Pair]:
@@ -174,13 +170,11 @@ def prepare(
             with other settings.
     """
     store.require(f"{SYNTHETIC}/pairs.jsonl", "generate")
-    inputs: dict[str, object] = {"synthetic": synthetic, "natural": natural, "seed": seed}
-    if same_targets:
-        inputs["same_targets"] = True
+    inputs = {"synthetic": synthetic, "natural": natural, "seed": seed}
+    inputs |= {"same_targets": True} if same_targets else {}
     if not is_done(store, "ratings", SAMPLE, inputs):
-        corpora, criteria = corpora_of(store), rating_settings(domain).rating
-        made, found = corpora[PairKind.SYNTHETIC], corpora[PairKind.NATURAL]
-        sizes = synthetic, natural
+        made, found = corpora_of(store).values()
+        criteria, sizes = rating_settings(domain).rating, (synthetic, natural)
         documents = sample_documents(made, found, store.key, sizes, seed, same_targets=same_targets)
         store.write_records(CRITERIA, criteria)
         store.write_records(SAMPLE, documents)
@@ -219,7 +213,6 @@ def ratings_of(store: Store) -> list[Rating]:
     return store.read_records(RATINGS, Rating)
 
 
-KINDS = (PairKind.SYNTHETIC, PairKind.NATURAL)
 RESAMPLES = 1_000
 ONE_RATER = "undefined (no document was rated by two)"
 ONE_VALUE = "undefined (one value only)"
@@ -262,27 +255,23 @@ def summarise(ratings: Sequence[Rating]) -> list[RatingSummary]:
     by_criterion: defaultdict[str, list[Rating]] = defaultdict(list)
     for rating in ratings:
         by_criterion[rating.criterion].append(rating)
-    return [
-        RatingSummary(criterion=criterion, means=_means(group), histogram=_histogram(group), **_agreement(group))
-        for criterion, group in by_criterion.items()
-    ]
+    return [_summary(criterion, group) for criterion, group in by_criterion.items()]
 
 
-def _means(ratings: Iterable[Rating]) -> dict[PairKind, Mean]:
+def _summary(criterion: str, ratings: Sequence[Rating]) -> RatingSummary:
     from abcdlink.statistics import bootstrap_mean
 
-    by_kind: defaultdict[PairKind, list[Rating]] = defaultdict(list)
-    for rating in ratings:
-        by_kind[rating.kind].append(rating)
-    means = {}
-    for kind in (kind for kind in KINDS if kind in by_kind):
-        group = by_kind[kind]
-        pairs = [rating.pair for rating in group]
-        found = bootstrap_mean([float(rating.value) for rating in group], groups=pairs)
-        means[kind] = Mean(
-            mean=found.mean, interval=(found.low, found.high), ratings=len(group), documents=len(set(pairs))
-        )
-    return means
+    means, histogram = {}, {}
+    for kind in (PairKind.SYNTHETIC, PairKind.NATURAL):
+        values = [rating.value for rating in ratings if rating.kind is kind]
+        pairs = [rating.pair for rating in ratings if rating.kind is kind]
+        if values:
+            found = bootstrap_mean(values, groups=pairs)
+            means[kind] = Mean(
+                mean=found.mean, interval=(found.low, found.high), ratings=len(values), documents=len(set(pairs))
+            )
+            histogram[kind] = tuple(values.count(value) for value in range(LOWEST, HIGHEST + 1))
+    return RatingSummary(criterion=criterion, means=means, histogram=histogram, **_agreement(ratings))
 
 
 def _agreement(ratings: Iterable[Rating]) -> dict[str, Any]:
@@ -303,14 +292,6 @@ def _agreement(ratings: Iterable[Rating]) -> dict[str, Any]:
         return {"observed": observed, "note": ONE_VALUE}
     alpha, interval = _alpha(list(by_rater.values()))
     return {"observed": observed, "kappa": kappa, "alpha": alpha, "alpha_interval": interval}
-
-
-def _histogram(ratings: Iterable[Rating]) -> dict[PairKind, tuple[int, ...]]:
-    counts: defaultdict[PairKind, Counter[int]] = defaultdict(Counter)
-    for rating in ratings:
-        counts[rating.kind][rating.value] += 1
-    values = range(LOWEST, HIGHEST + 1)
-    return {kind: tuple(counts[kind][value] for value in values) for kind in KINDS if kind in counts}
 
 
 def _alpha(by_rater: Sequence[Mapping[Rated, int]]) -> tuple[float | None, tuple[float, float] | None]:

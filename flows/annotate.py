@@ -10,7 +10,7 @@ from prefect.runtime import flow_run
 from pydantic import ConfigDict, Field, create_model
 
 from abcdlink.corpus.io import read_corpus_from
-from abcdlink.domain import SourceFilter, find_domain
+from abcdlink.domain import SourceFilter, domain_of, find_domain
 from abcdlink.interannotator.measures import keep_agreement
 from abcdlink.judgments import Annotator, Label
 from abcdlink.layout import AGREEMENT, ANNOTATORS, NATURAL, batch_file, batch_slug, feedback_slug
@@ -39,7 +39,7 @@ from flows.artifacts import (
     show_preview,
     show_results,
 )
-from flows.parameters import PeopleParameters, RunKey, run_domain
+from flows.parameters import PeopleParameters, RunKey
 from flows.waiting import NOTED, ask_people, wait_for_annotators, wait_for_coordinator
 from labelstudio_config.attendance import set_schedule
 from labelstudio_config.pages.annotate import LinkingPage
@@ -101,7 +101,7 @@ def annotate(
         annotation: how people annotate.
     """
     store = open_run(run)
-    domain = run_domain(store, domain)
+    domain = domain_of(store, domain).reference
     overlap = annotation.overlap_in(domain)
     batches = batches_of(store, annotation.batches)
     store.note("annotation", {"batches": batches, "overlap": overlap})

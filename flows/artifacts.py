@@ -29,7 +29,6 @@ from abcdlink.stages.gains import Gains
 from abcdlink.stages.generate import Generation
 from abcdlink.store import Store
 from abcdlink.validation import MEASURES, Validation
-from labelstudio_config.attendance import Attendance
 from labelstudio_config.run import PushedProject
 from tasks.running import key, show_text, table
 
@@ -177,11 +176,7 @@ def show_shortlist(run: str, result: Shortlist) -> None:
 
 def show_candidates(run: str, counts: PoolCounts) -> None:
     """Show how many pools and candidates there are, without revealing which is which."""
-    rows = [{"what": f"pools of batch {batch}", "count": count} for batch, count in counts.batches.items()]
-    rows += [{"what": f"candidates by {method}", "count": count} for method, count in counts.methods.items()]
-    rows += [{"what": f"left out: {reason}", "count": count} for reason, count in counts.filtered.items()]
-    left_out = counts.targets_left_out.items()
-    rows += [{"what": f"target sentences left out: {reason}", "count": count} for reason, count in left_out]
+    rows = [{"what": what, "count": count} for what, count in counts.rows]
     table(key(run, "candidates"), rows, f"{counts.pools} pools with {counts.candidates} candidates, mode {counts.mode}")
 
 
@@ -275,19 +270,6 @@ def show_outcome(store: Store, batch: int, outcome: Outcome) -> None:
         {"what": "still have a question", "value": ", ".join(outcome.questions)},
     ]
     table(key(store.key, "feedback", batch, "outcome"), rows, f"Feedback after batch {batch}")
-
-
-def attendance_row(one: Attendance) -> dict[str, Any]:
-    """Return one row of the table of a project's annotators."""
-    return {
-        "account": one.account,
-        "annotator": one.annotator,
-        "done": one.done,
-        "open": one.open,
-        "last answer": f"{one.last:%Y-%m-%d %H:%M} UTC" if one.last else "none",
-        "days since": one.days,
-        "late": "relieved" if one.relieved else "yes" if one.late else "no",
-    }
 
 
 def show_results(store: Store, results: dict[str, Any], report: str) -> None:

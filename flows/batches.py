@@ -13,7 +13,6 @@ from abcdlink.errors import InputError
 from abcdlink.interannotator.measures import Agreement
 from abcdlink.stages.annotate import details_so_far
 from abcdlink.store import Store, existing_run
-from flows.artifacts import attendance_row
 from flows.parameters import RunKey
 from labelstudio_config.batches import check, pull_again, pull_partial, reassign, requeue, status
 from tasks.running import key, show_text, table
@@ -54,7 +53,7 @@ def batches(
         case Action.STATUS:
             found = status(store, batch)
             told = f"Run {run}, batch-{batch}: {found.done} of {found.tasks} tasks done"
-            table(key(run, "batch", batch, "annotators"), map(attendance_row, found.people), told)
+            table(key(run, "batch", batch, "annotators"), [one.row for one in found.people], told)
         case Action.PARTIAL:
             show_partial(store, batch, pull_partial(store, batch))
         case _:

@@ -6,7 +6,7 @@ from filelock import Timeout
 from prefect import flow, get_run_logger
 
 from abcdlink.corpus.segmentation import get_segmenter
-from abcdlink.domain import find_domain
+from abcdlink.domain import domain_of, find_domain
 from abcdlink.drops import DropResult, State, open_ledger, open_source, settle, take
 from abcdlink.folders import Folder
 from abcdlink.locks import DROPS, lock_of
@@ -15,7 +15,7 @@ from abcdlink.stages.candidates import NothingToAnnotateError
 from abcdlink.stages.intake import base_of_drops, open_drop
 from abcdlink.store import existing_run
 from flows.bootstrap import start_annotation
-from flows.parameters import AnnotationParameters, OptionalRunKey, run_domain
+from flows.parameters import AnnotationParameters, OptionalRunKey
 from flows.stages import candidates
 from tasks.running import table
 
@@ -45,7 +45,7 @@ def drops(
     """
     run, source = run or get_settings().drops_run, source or get_settings().drops_source
     open_source(source)  # whether one is set
-    domain = run_domain(base_of_drops(run), domain)
+    domain = domain_of(base_of_drops(run), domain).reference
     try:
         # Prefect's own limits are no substitute: a run that dies with its worker keeps its slot.
         with lock_of(DROPS).acquire(timeout=0):

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from abcdlink.candidates.pools import PoolMode
 from abcdlink.coding import patterns_in
 from abcdlink.corpus.sampling import Sampling
-from abcdlink.domain import Domain, domain_of, find_domain
+from abcdlink.domain import Domain, find_domain
 from abcdlink.errors import InputError
 from abcdlink.evaluation.shortlist import ShortlistRule
 from abcdlink.judgments import LabelRule
@@ -26,7 +26,7 @@ from abcdlink.stages.candidates import PoolPlan
 from abcdlink.stages.generate import Generating
 from abcdlink.stages.plan import BenchmarkPlan, LLMPlan, Name
 from abcdlink.stages.whole import WholeJob
-from abcdlink.store import RUN_KEY, Store
+from abcdlink.store import RUN_KEY
 from labelstudio_config.pages.qualify import MOST_APPLICANTS
 
 RunKey = Annotated[str, Field(pattern=f"^{RUN_KEY.pattern}$")]
@@ -279,8 +279,3 @@ class CodingParameters(Parameters):
     def _can_be_used(cls, lines: tuple[str, ...]) -> tuple[str, ...]:
         patterns_in(lines)
         return lines
-
-
-def run_domain(store: Store, domain: str) -> str:
-    """Return the name or path of a run's domain: ``domain`` from the form, or if empty, the one it was started with."""
-    return domain_of(store, domain).reference

@@ -13,7 +13,7 @@ from abcdlink import adjudicate as adjudication
 from abcdlink import coding as codes
 from abcdlink import exhaustive as recall
 from abcdlink import rate as ratings
-from abcdlink.domain import find_domain
+from abcdlink.domain import domain_of, find_domain
 from abcdlink.errors import InputError
 from abcdlink.layout import ADJUDICATE_SLUG, QUALIFY_SLUG
 from abcdlink.qualify import (
@@ -39,7 +39,6 @@ from flows.parameters import (
     QualificationParameters,
     RatingParameters,
     RunKey,
-    run_domain,
 )
 from flows.waiting import NOTED, ask_people, wait_for_coordinator
 from labelstudio_config.pages.adjudicate import AdjudicationPage
@@ -71,13 +70,12 @@ def rate(run: RunKey, domain: str = "", rating: RatingParameters = RatingParamet
         rating: how many documents, and how many raters.
     """
     store = open_run(run)
-    reference = run_domain(store, domain)
-    meaning = find_domain(reference)
+    meaning = domain_of(store, domain)
     numbers = rating.synthetic, rating.natural, rating.seed
     AS_TASKS.step(
         "sample documents to rate", ratings.prepare, store, meaning, *numbers, same_targets=rating.same_targets
     )
-    ask_people(store, reference, RatingPage(overlap=rating.overlap or ratings.rating_settings(meaning).raters))
+    ask_people(store, meaning.reference, RatingPage(overlap=rating.overlap or ratings.rating_settings(meaning).raters))
     rated = ratings.ratings_of(store)
     raters = len({one.annotator for one in rated})
     rows = map(dict, ratings.rows_of(ratings.summarise(rated)))
@@ -94,7 +92,7 @@ def exhaustive(run: RunKey, domain: str = "", judging: ExhaustiveParameters = Ex
         judging: what is sampled and how it is judged.
     """
     store = open_run(run)
-    domain = run_domain(store, domain)
+    domain = domain_of(store, domain).reference
     meaning = find_domain(domain)
     AS_TASKS.step("sample sources", make_sample, store, meaning, *judging.sampling(meaning))
     ask_people(store, domain, ExhaustivePage())
@@ -121,7 +119,9 @@ def adjudicate(
         settled_too: also ask about disagreements that a feedback round settled; otherwise its answers decide them.
     """
     store = open_run(run)
-    ask_people(store, run_domain(store, domain), AdjudicationPage(batches=tuple(batches), settled_too=settled_too))
+    ask_people(
+        store, domain_of(store, domain).reference, AdjudicationPage(batches=tuple(batches), settled_too=settled_too)
+    )
     summary = summary_of(store)
     rows = adjudication.rows_of(summary)
     table(key(run, ADJUDICATE_SLUG, "decisions"), rows, f"Adjudication; report: {report(store)}")
@@ -143,7 +143,7 @@ def coding(run: RunKey, domain: str = "", coding: CodingParameters = CodingParam
     store = open_run(run)
     how = coding.most, coding.overlap, coding.seed, coding.patterns
     AS_TASKS.step("draw wrong predictions", prepare_coding, store, *how)
-    ask_people(store, run_domain(store, domain), CodingPage())
+    ask_people(store, domain_of(store, domain).reference, CodingPage())
     summary = coding_summary(store)
     said = f"{summary.coded} of {summary.found} wrong predictions coded; {codes.agreement_in_words(summary)}"
     table(key(run, "patterns"), codes.rows_of(summary), f"{said}; report: {report(store)}")

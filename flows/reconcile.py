@@ -28,7 +28,6 @@ from abcdlink.stages.annotate import pulled_of
 from abcdlink.stages.execution import look_at_batch
 from abcdlink.store import Store, open_run
 from abcdlink.waiting import Waiting, WaitsFor, wait_for, waiting_of
-from flows.artifacts import attendance_row
 from flows.waiting import batch_waited_for, show_live, show_progress, show_rows, show_what_now
 from labelstudio_config.attendance import SCHEDULE, attendance, reminder_due, schedule_of, send_reminder
 from labelstudio_config.batches import batches_pushed, check
@@ -236,7 +235,7 @@ def look_after(store: Store, waiting: Waiting, summary: str, logger: Loggers) ->
     if snapshot is None or not store.exists(project_file(slug, SCHEDULE)):
         return
     rows = attendance(store, pushed, snapshot, now)
-    shown = [attendance_row(one) for one in rows] or [{"account": "nobody has started"}]
+    shown = [one.row for one in rows] or [{"account": "nobody has started"}]
     show_rows(store, waiting.flow_run, slug, "annotators", shown, f"Run {store.key}, {slug}: {summary}")
     text = reminder_due(store, pushed, snapshot, rows, now)
     if text:

@@ -47,6 +47,19 @@ class Attendance(Record):
     late: bool
     relieved: bool
 
+    @property
+    def row(self) -> dict[str, object]:
+        """How far they are, as a row of a table."""
+        return {
+            "account": self.account,
+            "annotator": self.annotator,
+            "last answer": f"{self.last:%Y-%m-%d %H:%M} UTC" if self.last else "none",
+            "state": "relieved" if self.relieved else "late" if self.late else "",
+            "done": self.done,
+            "open": self.open,
+            "days since": self.days,
+        }
+
 
 SCHEDULE = "schedule.json"
 RELIEFS = "reliefs.jsonl"

@@ -85,10 +85,8 @@ def mistakes_of(number: int, accounts: int, batch: int) -> Mistakes:
     """
     place = (number - 1) / max(1, accounts - 1)
     left = 1.0 if batch == 1 else AFTER_FEEDBACK
-    return Mistakes(
-        missed_link=left * (STRICT.missed_link + (LENIENT.missed_link - STRICT.missed_link) * place),
-        false_link=left * (STRICT.false_link + (LENIENT.false_link - STRICT.false_link) * place),
-    )
+    both = zip(STRICT, LENIENT, strict=True)
+    return Mistakes(*(left * (strict + (lenient - strict) * place) for strict, lenient in both))
 
 
 def judge(linked: bool, mistakes: Mistakes, seed: str) -> Label:
@@ -205,18 +203,15 @@ class _Mind:
     mistakes: Mistakes
     seed: str
 
-    def labels(self, data: dict[str, Any]) -> list[Label]:
-        """Return a label for each candidate of a task, in their order."""
+    def result(self, data: dict[str, Any]) -> list[dict[str, Any]]:
+        """Return the result to submit for a task: a label for each candidate, in their order."""
         key = data["task_key"]
         if key not in self.gold:
             msg = f"Label Studio offers the task {key!r}, which does not belong to this batch"
             raise ServiceError(msg, "delete that task in Label Studio and simulate again")
         ids = [candidate["id"] for candidate in offered(data)]
-        return [judge(name in self.gold[key], self.mistakes, f"{self.seed}|{key}|{name}") for name in ids]
-
-    def result(self, data: dict[str, Any]) -> list[dict[str, Any]]:
-        """Return the result to submit for a task."""
-        return [_choice(*controls_of(number), label.value) for number, label in enumerate(self.labels(data))]
+        labels = [judge(name in self.gold[key], self.mistakes, f"{self.seed}|{key}|{name}") for name in ids]
+        return [_choice(*controls_of(number), label.value) for number, label in enumerate(labels)]
 
 
 def simulate_feedback(store: Store, client: Client, token: str, batch: int, accounts: int = 2, seed: int = 13) -> int:
@@ -280,10 +275,15 @@ def _work(connection: httpx.Client, project: int, answer: Callable[[dict[str, An
     done, failures = 0, 0
     while True:
         try:
-            task = _next_task(connection, project)
-            if task is None:
+            # Requested as the labelling page does: in the order of the tasks.
+            address = f"/api/dm/actions?id=next_task&project={project}"
+            reply = connection.post(address, json={"ordering": ["tasks:id"]})
+            if reply.status_code == NOT_FOUND:
                 return done
-            _submit(connection, project, task, answer(task["data"]))
+            task = reply.raise_for_status().json()
+            seconds = round(_words(task["data"]) / READING_SPEED, 1)
+            body = {"result": answer(task["data"]), "lead_time": seconds}
+            connection.post(f"/api/tasks/{task['id']}/annotations?project={project}", json=body).raise_for_status()
             done += 1
         except httpx.HTTPError as error:
             failures += 1
@@ -291,21 +291,6 @@ def _work(connection: httpx.Client, project: int, answer: Callable[[dict[str, An
                 msg = f"{FAILURES} calls of a simulated annotator to Label Studio failed, the last with: {error}"
                 raise ServiceError(msg, "check its log, fix what it reports and simulate again") from None
             time.sleep(0.1 * failures)
-
-
-def _next_task(connection: httpx.Client, project: int) -> dict[str, Any] | None:
-    """Request the next task as the labelling page does: in the order of the tasks."""
-    address = f"/api/dm/actions?id=next_task&project={project}"
-    answer = connection.post(address, json={"ordering": ["tasks:id"]})
-    if answer.status_code == NOT_FOUND:
-        return None
-    task: dict[str, Any] = answer.raise_for_status().json()
-    return task
-
-
-def _submit(connection: httpx.Client, project: int, task: dict[str, Any], result: list[dict[str, Any]]) -> None:
-    body = {"result": result, "lead_time": round(_words(task["data"]) / READING_SPEED, 1)}
-    connection.post(f"/api/tasks/{task['id']}/annotations?project={project}", json=body).raise_for_status()
 
 
 def _words(data: dict[str, Any]) -> int:

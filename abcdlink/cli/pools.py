@@ -148,11 +148,8 @@ def candidates(
         choices = [choice.model_dump(mode="json") for choice in choices_of(store)]
         print_json(counts.model_dump(mode="json") | ({"choices": choices} if choices else {}))
         return
-    rows = [(f"pools of batch {batch}", count) for batch, count in counts.batches.items()]
-    rows += [(f"candidates by {method}", count) for method, count in counts.methods.items()]
-    rows += [(f"sources left out: {reason}", count) for reason, count in counts.filtered.items()]
-    rows += [(f"targets left out: {reason}", count) for reason, count in counts.targets_left_out.items()]
-    print_table(f"{run}: {counts.candidates} candidates in {counts.pools} pools ({counts.mode})", ("", "count"), rows)
+    title = f"{run}: {counts.candidates} candidates in {counts.pools} pools ({counts.mode})"
+    print_table(title, ("", "count"), counts.rows)
     if counts.refused:
         say(f"Refused {counts.refused} proposals on sentences that are not in the corpus.")
     for choice in choices_of(store)[-1:]:

@@ -62,14 +62,9 @@ def clarify(store: Store, batch: int, clarifications: str) -> int:
     if not clarifications:
         return before
     text = store.read_text(guidelines_file(before)).rstrip()
-    section = f"## {heading(batch)}\n\n{clarifications}"
+    section = f"## Clarifications after batch {batch}\n\n{clarifications}"
     store.write_text(guidelines_file(before + 1), f"{text}\n\n{section}\n")
     return before + 1
-
-
-def heading(batch: int) -> str:
-    """Return the heading of the section that follows from a batch."""
-    return f"Clarifications after batch {batch}"
 
 
 NOTE = "> DRAFT"

@@ -118,6 +118,9 @@ class Approach(Record):
         votes = self.scoring is Scoring.VOTES
         scores = self.scoring is not Scoring.ANSWER
         asks = llm_only or scores or self.samples > 1 or self.rule is not None or bool(self.model)
+        by_rule, score = llm and isinstance(self.cutoff, CutoffRule), "score by votes or by probability"
+        cascade, (first, _, second) = CASCADE in self.model, self.model.partition(CASCADE)
+        two_models = first and second and first != second
         faults = (
             (
                 not llm and asks,
@@ -130,30 +133,18 @@ class Approach(Record):
             (
                 not llm_only and self.cutoff is None,
                 "has no cutoff",
-                "give the number of targets that are links, or that are offered",
+                "give the number of targets that are links or offered",
             ),
+            (by_rule, "takes the LLM's candidates by a rule", "give the number of targets that the LLM is offered"),
+            (cascade and not scores, "is a cascade that cannot tell where its first model is unsure", score),
             (
-                llm and isinstance(self.cutoff, CutoffRule),
-                "takes the LLM's candidates by a rule",
-                "give the number of targets that the LLM is offered",
-            ),
-            (
-                CASCADE in self.model and not scores,
-                "is a cascade that cannot tell where its first model is unsure",
-                "score by votes or by probability",
-            ),
-            (
-                CASCADE in self.model and (self.model.count(CASCADE) > 1 or len({"", *self.model.split(CASCADE)}) < 3),  # noqa: PLR2004 - two names, and none
+                cascade and (self.model.count(CASCADE) > 1 or not two_models),
                 "is a cascade that needs two different models",
                 f"name two LLM profiles, such as small{CASCADE}large",
             ),
             (votes and self.samples == 1, "votes with one sample", "use at least 3 samples"),
             (not votes and self.samples > 1, "has several samples", "score by votes"),
-            (
-                self.rule is not None and not scores,
-                "has no scores for a rule to cut",
-                "score by votes or by probability",
-            ),
+            (self.rule is not None and not scores, "has no scores for a rule to cut", score),
         )
         for broken, problem, hint in faults:
             if broken:

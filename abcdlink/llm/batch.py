@@ -109,11 +109,6 @@ def submit(llm: LLM, questions: Sequence[Question]) -> BatchTicket:
     return BatchTicket(batches=tuple(sorted(names)))
 
 
-def pending(llm: LLM) -> BatchTicket:
-    """Return all batches at the server of ``llm`` whose answers have not been read yet."""
-    return BatchTicket(batches=tuple(batch.name for batch in _store(llm).batches() if not batch.ended))
-
-
 def collect(llm: LLM, ticket: BatchTicket) -> BatchState:
     """Check batches and store the answers of those that have ended; may be called any number of times.
 

@@ -37,7 +37,6 @@ from abcdlink.layout import (
     ANNOTATORS,
     ANOMALIES,
     BENCHMARK,
-    CHANGED,
     CODERS,
     CODES,
     GENERATION,
@@ -59,6 +58,7 @@ from abcdlink.rate import summarise as summarise_ratings
 from abcdlink.report.findings import Findings, find, notable
 from abcdlink.report.links import PAIRS_IN_A_FILE, SeenPair, of_batches, seen_pairs
 from abcdlink.settings import Settings
+from abcdlink.stages.annotate import changed_of
 from abcdlink.stages.benchmark import Benchmark, read_benchmark
 from abcdlink.stages.budget import Choice, choices_of
 from abcdlink.stages.candidates import PoolCounts
@@ -290,7 +290,7 @@ def gather(store: Store) -> Content:
     shortlist = store.find_record(SHORTLIST, Shortlist)
     chosen = [approach.name for approach in shortlist.approaches] if shortlist else []
     anomalies = {batch: _lines(store, batch_file(batch, ANOMALIES)) for batch in batches}
-    changed = {batch: store.find_record(batch_file(batch, CHANGED), _Changed) for batch in batches}
+    changed = {batch: changed_of(store, batch) for batch in batches}
     judgments = of_batches(store, JUDGMENTS, Judgment)
     return Content(
         key=store.key,
@@ -354,10 +354,6 @@ def _seen(store: Store) -> list[SeenPair] | str:
 
 def _lines(store: Store, name: str) -> list[str]:
     return store.read_json(name, list[str]) if store.exists(name) else []
-
-
-class _Changed(BaseModel):
-    changes: list[str]
 
 
 class _Spent(BaseModel):

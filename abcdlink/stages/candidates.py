@@ -93,6 +93,16 @@ class PoolCounts(Record):
     targets_left_out: dict[str, int] = Field(default_factory=dict)
     refused: int
 
+    @property
+    def rows(self) -> list[tuple[str, int]]:
+        """The counts as a table: what, and how many."""
+        return [
+            *((f"pools of batch {batch}", count) for batch, count in self.batches.items()),
+            *((f"candidates by {method}", count) for method, count in self.methods.items()),
+            *((f"source sentences left out: {reason}", count) for reason, count in self.filtered.items()),
+            *((f"target sentences left out: {reason}", count) for reason, count in self.targets_left_out.items()),
+        ]
+
     @classmethod
     def of(
         cls,
@@ -156,20 +166,6 @@ def rank_natural(store: Store, approaches: Sequence[Approach], execution: Execut
         execution.step(f"rank {NATURAL} with {name}", rank_learned, store, NATURAL, name)
 
 
-def llm_approaches_of(approaches: Sequence[Approach]) -> list[Approach]:
-    """Return the approaches that ask an LLM."""
-    return [approach for approach in approaches if approach.kind is ApproachKind.LLM]
-
-
-def candidates_done(store: Store, plan: PoolPlan) -> bool:
-    """Tell whether the run already has these pools; raises ``InputError`` if it has others."""
-    return store.exists(POOL_COUNTS) and _claim(store, plan)
-
-
-def _claim(store: Store, plan: PoolPlan) -> bool:
-    return is_done(store, STAGE, POOL_COUNTS, plan)
-
-
 def make_pools(store: Store, domain: Domain, plan: PoolPlan, first: int = 1) -> PoolCounts:
     """Build the pools from what the shortlisted approaches decided on the natural pairs.
 
@@ -196,7 +192,7 @@ def make_pools(store: Store, domain: Domain, plan: PoolPlan, first: int = 1) -> 
         result = result.model_copy(update={"pools": pools})
     counts = _count(store, result, plan, len(corpus.pairs))
     # Not earlier: a plan that leaves nothing to annotate must not bind the run.
-    _claim(store, plan)
+    is_done(store, STAGE, POOL_COUNTS, plan)
     store.write_records(POOLS, result.pools)
     store.write_record(POOL_COUNTS, counts)
     return counts
@@ -230,10 +226,11 @@ def run_candidates(store: Store, domain: Domain, plan: PoolPlan, execution: Exec
     """
     approaches = proposing(read_shortlist(store), plan.mode)
     with alone(store, STAGE, execution.progress):
-        if candidates_done(store, plan):
+        if store.exists(POOL_COUNTS) and is_done(store, STAGE, POOL_COUNTS, plan):
             return read_counts(store)
         rank_natural(store, approaches, execution)
-        errors = each_model(llm_approaches_of(approaches), partial(execution.decide, store, NATURAL, domain))
+        with_llm = [approach for approach in approaches if approach.kind is ApproachKind.LLM]
+        errors = each_model(with_llm, partial(execution.decide, store, NATURAL, domain))
         if errors:
             raise next(iter(errors.values()))
         if plan.mode is PoolMode.BUDGET:
@@ -254,7 +251,7 @@ def choose_candidates(store: Store, domain: Domain, plan: PoolPlan, batch: int) 
     corpus = read_corpus_from(store, NATURAL)
     left_out = count_left_out(corpus, corpus.pairs, targets_of(store))
     counts = PoolCounts.of(store.read_records(POOLS, Pool), plan.mode, targets_left_out=left_out)
-    _claim(store, plan)
+    is_done(store, STAGE, POOL_COUNTS, plan)
     store.write_record(POOL_COUNTS, counts)
     return counts
 

@@ -11,13 +11,13 @@ from abcdlink.domain import Domain
 from abcdlink.errors import AbcdlinkError, InputError
 from abcdlink.layout import NATURAL, SYNTHETIC
 from abcdlink.linking.learners import is_learned
-from abcdlink.linking.records import Approach, with_smaller
+from abcdlink.linking.records import Approach, ApproachKind, with_smaller
 from abcdlink.llm.estimate import Estimate, expected_cost, sum_of
 from abcdlink.llm.profiles import DEFAULT
 from abcdlink.llm.records import Question
 from abcdlink.progress import Progress, silent
 from abcdlink.stages.benchmark import llm_approaches
-from abcdlink.stages.candidates import llm_approaches_of, rank_natural
+from abcdlink.stages.candidates import rank_natural
 from abcdlink.stages.decide import llm_of, questions_left
 from abcdlink.stages.execution import Here
 from abcdlink.stages.learn import learn_linker
@@ -139,7 +139,7 @@ def estimate_candidates(store: Store, domain: Domain, progress: Progress = silen
         InputError: when the run has no shortlist, or none of the approaches on it asks an LLM.
     """
     shortlist = read_shortlist(store)
-    approaches = llm_approaches_of(shortlist.approaches)
+    approaches = [one for one in shortlist.approaches if one.kind is ApproachKind.LLM]
     if not approaches:
         names = " and ".join(approach.name for approach in shortlist.approaches)
         msg = f"the shortlist of run {store.key!r} has {names}: none of them asks an LLM"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import webbrowser
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from abcdlink.cli.agreement_details import print_details
-from abcdlink.cli.output import JsonOption, RunArgument, RunDomainOption, out, print_json, print_table, say
+from abcdlink.cli.output import JsonOption, RunArgument, RunDomainOption, out, print_json, print_rows, print_table, say
 from abcdlink.cli.results import OpenOption, print_agreement
 from abcdlink.domain import domain_of
 from abcdlink.errors import InputError
@@ -21,7 +21,6 @@ from flows.commands.starting import AutoFeedbackOption, OverlapOption, PreviewOp
 from flows.commands.status import WaitOption, answer, group, resume_run
 
 if TYPE_CHECKING:
-    from labelstudio_config.attendance import Attendance
     from labelstudio_config.batches import Status
 
 BatchOption = Annotated[int, typer.Option("--batch", min=1, help="Batch number.")]
@@ -280,18 +279,11 @@ def _show_status(run: str, found: Status) -> None:
     pulled = f", pull {found.pulled}" if found.pulled else ""
     deadline = f", deadline {found.schedule.deadline:%Y-%m-%d %H:%M} UTC" if found.schedule.deadline else ""
     title = f"{run}: batch {found.batch}, {found.done} of {found.tasks} tasks done{pulled}{deadline}"
-    columns = ("account", "annotator", "last answer", "state", "done", "open", "days since")
     if found.people:
-        print_table(title, columns, [_row(one) for one in found.people], texts=4)
+        print_rows(title, [one.row for one in found.people], texts=4)
     else:
         say(f"{title}; nobody has started.")
     out.print(f"{found.overlap} annotators per task: {found.url}", soft_wrap=True, markup=False)
-
-
-def _row(one: Attendance) -> tuple[Any, ...]:
-    last = f"{one.last:%Y-%m-%d %H:%M}" if one.last else "none"
-    state = "relieved" if one.relieved else "late" if one.late else ""
-    return one.account, one.annotator, last, state, one.done, one.open, one.days
 
 
 def _answer(sentences: list[str], json: bool) -> None:

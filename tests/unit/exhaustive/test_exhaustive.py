@@ -81,7 +81,7 @@ def test_task_keys_are_opaque_and_differ_between_runs():
         ({"share": 0}, "share of 0"),
         ({"share": 1.1}, "share of 1.1"),
         ({"number": 0}, "0 source sentences"),
-        ({"number": 1, "links": 0}, "stop at 0 links"),
+        ({"number": 1, "links": 0}, "0 links cannot"),
     ],
 )
 def test_an_impossible_size_is_refused(given: dict[str, float], problem: str):

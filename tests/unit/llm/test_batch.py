@@ -10,7 +10,8 @@ import pytest
 
 from abcdlink.errors import BudgetError, InputError, ServiceError
 from abcdlink.llm import batch
-from abcdlink.llm.batch import BatchTicket, collect, pending, submit
+from abcdlink.llm.batch import BatchTicket, collect, submit
+from abcdlink.llm.batch_files import BatchStore
 from abcdlink.llm.budget import Sum
 from abcdlink.llm.client import LLM
 from abcdlink.llm.records import Outcome
@@ -21,6 +22,12 @@ from tests.helpers.llm_batch import YES_NO, question
 
 PRICES = {"llm_price_prompt": 10.0, "llm_price_completion": 100.0}
 TEXTS = ["a", "b", "c"]
+
+
+def pending(llm: LLM) -> set[str]:
+    """Return the batches whose answers have not been read yet."""
+    store = BatchStore(llm.cache.root / "batches", llm.endpoint.shown_url)
+    return {batch.name for batch in store.batches() if not batch.ended}
 
 
 def asked(texts=TEXTS, **changed):
@@ -72,10 +79,10 @@ def test_only_questions_neither_answered_nor_pending_are_sent(isolated_home):
         assert submit(llm, asked(["a"])) == BatchTicket(batches=())
         assert [line["body"]["messages"][0]["content"] for line in lines_sent(server)] == ["b", "c"]
         assert set(first.batches) < set(second.batches)
-        assert set(pending(llm).batches) == set(second.batches)
+        assert pending(llm) == set(second.batches)
         server.end()
         assert collect(llm, second).answered == 2
-        assert pending(llm) == BatchTicket(batches=())
+        assert pending(llm) == set()
         assert submit(llm, asked()) == BatchTicket(batches=())
 
 
@@ -208,7 +215,7 @@ def test_a_batch_that_the_server_rejects_is_not_waited_for(isolated_home):
         server.before["POST /batches"] = error(400, "no such model for batches")
         with pytest.raises(ServiceError) as refused:
             submit(llm, asked())
-        assert pending(llm) == BatchTicket(batches=())
+        assert pending(llm) == set()
         assert llm.budget.sums()[1] == (0, 0)
         assert submit(llm, asked()).batches
     assert "no such model for batches" in refused.value.problem
@@ -245,5 +252,5 @@ def test_a_batch_beyond_the_budget_is_not_sent(isolated_home):
         llm = LLM(server.settings(isolated_home, llm_budget_tokens=1500), account="run")
         with pytest.raises(BudgetError):
             submit(llm, asked())
-        assert pending(llm) == BatchTicket(batches=())
+        assert pending(llm) == set()
     assert (server.jobs, server.files) == ({}, {})
