@@ -13,6 +13,7 @@ import pytest
 
 from abcdlink.settings import get_settings
 from tests import ROOT
+from tests.helpers.homes import configure
 from tests.paper.fetch import HASHES, REPOSITORY
 
 # Matrices here are small: threads of numpy, torch and Arrow would spend more time waiting for each other than
@@ -50,8 +51,7 @@ def isolated_home(
         home = request.getfixturevalue("tmp_path") / "home"
     else:  # most tests write nothing
         home = tmp_path_factory.getbasetemp() / f"home-{uuid.uuid4().hex}"
-    monkeypatch.setenv("ABCDLINK_HOME", str(home))
-    get_settings.cache_clear()
+    configure(monkeypatch, home=home)
     yield home
     get_settings.cache_clear()
     shutil.rmtree(home, ignore_errors=True)

@@ -18,7 +18,7 @@ from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL, temporary
 
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.layout import NATURAL, batch_slug, feedback_slug
-from abcdlink.settings import Settings, get_settings
+from abcdlink.settings import Settings
 from abcdlink.stages.batch_preview import preview_of, review_of
 from abcdlink.store import open_run
 from abcdlink.waiting import Person, Standing, WaitsFor, keep_standing, wait_for
@@ -29,6 +29,7 @@ from services.programs import prefect_api, prefect_url
 from services.start import down, up
 from tests.browser.window import picture
 from tests.helpers.example_run import make_pools, proposed_run, take_in
+from tests.helpers.homes import configure
 from tests.helpers.waiting import until
 
 FLOW = """
@@ -252,8 +253,7 @@ def test_the_start_form_refuses_bad_values_and_a_failed_run_says_how_to_continue
 
 
 def test_the_form_of_a_batch_waiting_for_go_changes_its_filters(machine, browser, monkeypatch):
-    monkeypatch.setenv("ABCDLINK_HOME", str(machine.home))
-    get_settings.cache_clear()
+    configure(monkeypatch, home=machine.home)
     store, api = proposed_run("looked-at"), prefect_api(machine)
     deployment = api.read("GET", "/deployments/name/annotate/annotate")["id"]
     asked = {"state": {"type": "SCHEDULED"}, "parameters": {"run": store.key, "annotation": {"overlap": 2}}}
@@ -284,8 +284,7 @@ def test_the_form_of_a_batch_waiting_for_go_changes_its_filters(machine, browser
 
 
 def test_what_now_reads_the_same_on_the_run_page_in_every_state(machine, browser, monkeypatch):
-    monkeypatch.setenv("ABCDLINK_HOME", str(machine.home))
-    get_settings.cache_clear()
+    configure(monkeypatch, home=machine.home)
     store, api = open_run("told"), prefect_api(machine)
     take_in(store)
     store.note("inputs", {"generate": {"documents": 6}})

@@ -24,6 +24,7 @@ from labelstudio_config.client import Client, without_state
 from labelstudio_config.pages.annotate import LinkingPage
 from tasks.projects import push
 from tests.helpers.example_run import make_pools, take_in
+from tests.helpers.homes import configure
 
 ADA, BEN, CY = 7, 8, 9
 PEOPLE = {ADA: "ada@example.org", BEN: "ben@example.org", CY: "cy@example.org"}
@@ -181,8 +182,7 @@ def _pushed(key: str, tasks: int, *, shared: bool) -> tuple[TemporaryDirectory[s
     folder = TemporaryDirectory(prefix="abcdlink-pushed-")
     with pytest.MonkeyPatch.context() as patch:
         server = serve(patch)
-        patch.setenv("ABCDLINK_RUNS", folder.name)
-        get_settings.cache_clear()
+        configure(patch, runs=folder.name)
         store = open_run(key)
         make_pools(store, take_in(store))
         store.write_records(POOLS, [pool for pool in store.read_records(POOLS, Pool) if pool.batch == 1][:tasks])

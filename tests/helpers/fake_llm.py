@@ -28,7 +28,8 @@ from typing import Any, Self
 import pytest
 
 from abcdlink.llm.capabilities import PROBE
-from abcdlink.settings import Settings, get_settings
+from abcdlink.settings import Settings
+from tests.helpers.homes import configure
 
 MODEL = "fake-model"
 
@@ -191,9 +192,8 @@ class FakeLLM:
 
     def use(self, patch: pytest.MonkeyPatch, model: str = MODEL, **more: str) -> Self:
         """Point the settings of this process to the server; ``more`` are further settings without their prefix."""
-        for name, value in {"base_url": self.base_url, "model": model, **more}.items():
-            patch.setenv(f"ABCDLINK_LLM_{name.upper()}", value)
-        get_settings.cache_clear()
+        given = {"base_url": self.base_url, "model": model, **more}
+        configure(patch, **{f"llm_{name}": value for name, value in given.items()})
         return self
 
     def __enter__(self) -> Self:

@@ -27,6 +27,7 @@ from services.start import down, up
 from services.supervision import Supervisor
 from tests import ROOT
 from tests.helpers.fake_llm import MODEL
+from tests.helpers.homes import configure
 from tests.helpers.waiting import WAIT, until
 
 FLOWS = {"bootstrap", "annotate", "reconcile"}
@@ -223,8 +224,7 @@ def running_machine(folder: Path) -> Iterator[Machine]:
     made = Machine(folder)
     with pytest.MonkeyPatch.context() as patch:
         # Work of this process on a run uses the locks in the same home.
-        patch.setenv("ABCDLINK_HOME", str(made.home))
-        get_settings.cache_clear()
+        configure(patch, home=made.home)
         try:
             made.up()
             yield made

@@ -19,6 +19,7 @@ from labelstudio_config.run import PushedProject, read_pushed
 from labelstudio_config.snapshot import Progress, progress_in
 from tasks.projects import push
 from tests.helpers.annotation import make_run
+from tests.helpers.homes import configure
 from tests.helpers.label_studio_server import LabelStudioServer
 
 SLUG = "batch-1"
@@ -41,9 +42,7 @@ class OwnBatch(NamedTuple):
 def own_batch(server: LabelStudioServer, tasks: int) -> Iterator[OwnBatch]:
     """Push a batch with this many tasks."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ABCDLINK_LABEL_STUDIO_URL", server.url)
-        patch.setenv("ABCDLINK_LABEL_STUDIO_TOKEN", server.token)
-        get_settings.cache_clear()
+        configure(patch, label_studio_url=server.url, label_studio_token=server.token)
         run = make_run(tasks=tasks)
         store = open_run(run.key)
         write_corpus_to(store, NATURAL, run.corpus)

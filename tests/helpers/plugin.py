@@ -1,29 +1,15 @@
-"""A small third-party package that adds a retriever and a linker, installed into its own folder."""
+"""A small third-party package that adds a retriever and a linker, installed into a folder of its own."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
-PROJECT = """
-[build-system]
-requires = ["setuptools"]
-build-backend = "setuptools.build_meta"
-
-[project]
-name = "my-links"
-version = "1.0"
-
-[project.entry-points."abcdlink.retrievers"]
-shared-words = "my_links:SharedWords"
-broken = "my_links:nothing"
-
-[project.entry-points."abcdlink.linkers"]
-scaled = "my_links:Scaled"
-
-[tool.setuptools]
-py-modules = ["my_links"]
+NAMES = """
+[abcdlink.retrievers]
+shared-words = my_links:SharedWords
+broken = my_links:nothing
+[abcdlink.linkers]
+scaled = my_links:Scaled
 """
 
 MODULE = '''
@@ -68,11 +54,10 @@ class WrongShape(Scaled):
 
 
 def install_plugin(folder: Path) -> Path:
-    """Build and install the package with pip; returns the folder that belongs on Python's path."""
-    source, installed = folder / "source", folder / "installed"
-    source.mkdir(parents=True)
-    (source / "pyproject.toml").write_text(PROJECT)
-    (source / "my_links.py").write_text(MODULE)
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--no-build-isolation"]
-    subprocess.run([*pip, "--target", str(installed), str(source)], check=True)
-    return installed
+    """Put the package here as pip leaves one; returns the folder that belongs on Python's path."""
+    about = folder / "my_links-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: my-links\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text(NAMES)
+    (folder / "my_links.py").write_text(MODULE)
+    return folder

@@ -13,7 +13,6 @@ from abcdlink.corpus.io import write_corpus_to
 from abcdlink.export.dataset import LabelledCandidate
 from abcdlink.judgments import Annotator, Judgment, Label, Provenance
 from abcdlink.layout import ADJUDICATIONS, ADJUDICATORS, ANNOTATORS, JUDGMENTS, NATURAL, POOLS, batch_slug
-from abcdlink.settings import get_settings
 from abcdlink.stages.annotate import summary_of
 from abcdlink.stages.intake import describe_run
 from abcdlink.store import Store
@@ -24,6 +23,7 @@ from labelstudio_config.pages.adjudicate import adjudication_title
 from labelstudio_config.pages.annotate import batch_title
 from labelstudio_config.run import require_project
 from tests.helpers.annotation import SECRETS, Run, annotator, make_run, submit
+from tests.helpers.homes import configure
 from tests.helpers.stack import Stack
 
 LINK, NO = Label.LINK, Label.NO_LINK
@@ -115,10 +115,12 @@ def test_a_third_person_decides_disputes_and_new_ones_are_asked_later(
 
         # Ada no longer considers the first candidate a link; nothing else changes.
         change(ada, batch["The old bridge fell at noon."], (NO, LINK, NO))
-        monkeypatch.setenv("ABCDLINK_HOME", str(stack.home))
-        monkeypatch.setenv("ABCDLINK_LABEL_STUDIO_URL", stack.label_studio.url)
-        monkeypatch.setenv("ABCDLINK_LABEL_STUDIO_TOKEN", stack.label_studio.token)
-        get_settings.cache_clear()
+        configure(
+            monkeypatch,
+            home=stack.home,
+            label_studio_url=stack.label_studio.url,
+            label_studio_token=stack.label_studio.token,
+        )
         assert len(pull_again(store, 1).changes) == 1
         assert len(disputed(store.read_records(JUDGMENTS, Judgment), 2)) == 3
         again = bring_on(stack, run.key)

@@ -7,16 +7,15 @@ import pytest
 from abcdlink.domain import find_domain
 from abcdlink.interannotator.measures import Agreement
 from abcdlink.layout import AGREEMENT, REPORT, batch_slug, model_file
-from abcdlink.settings import get_settings
 from abcdlink.stages.gains import GAINS, Gains
 from abcdlink.waiting import WaitsFor
+from tests.helpers.homes import configure
 from tests.helpers.labels import PROBABLE, fill_for_budget, strict
 from tests.helpers.stack import Stack
 
 
 def test_the_linker_learns_between_two_batches(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ABCDLINK_HOME", str(stack.home))
-    get_settings.cache_clear()
+    configure(monkeypatch, home=stack.home)
     store, key, prefect = stack.run("frugal"), "frugal", stack.prefect
     fill_for_budget(store, find_domain("news"), strict())
     pools = {"mode": "budget", "batches": 2, "budget": {"judgments": 100, "audit": 0.15}}

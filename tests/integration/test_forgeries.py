@@ -26,6 +26,7 @@ from labelstudio_config.run import read_pushed
 from labelstudio_config.snapshot import Progress, progress_in
 from tasks.projects import pull, push
 from tests.helpers.annotation import account_id, annotator, make_run, submit
+from tests.helpers.homes import configure
 from tests.helpers.label_studio_server import LabelStudioServer, label_studio_server
 
 SLUG = "batch-1"
@@ -79,9 +80,7 @@ def label_studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabelStud
 def batch(
     client: Client, label_studio: LabelStudioServer, isolated_home: Any, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Batch]:
-    monkeypatch.setenv("ABCDLINK_LABEL_STUDIO_URL", label_studio.url)
-    monkeypatch.setenv("ABCDLINK_LABEL_STUDIO_TOKEN", label_studio.token)
-    get_settings.cache_clear()
+    configure(monkeypatch, label_studio_url=label_studio.url, label_studio_token=label_studio.token)
     run = make_run(tasks=2)
     store = open_run(run.key)
     write_corpus_to(store, NATURAL, run.corpus)

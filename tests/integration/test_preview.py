@@ -11,12 +11,12 @@ import pytest
 
 from abcdlink.judgments import Pool
 from abcdlink.layout import POOLS, batch_file, batch_slug
-from abcdlink.settings import get_settings
 from abcdlink.stages.batch_preview import PREVIEW_PAGE, preview_of, review_of
 from abcdlink.store import Store
 from abcdlink.waiting import WaitsFor
 from labelstudio_config.run import is_pushed, read_pushed
 from tests.helpers.example_run import proposed_run
+from tests.helpers.homes import configure
 from tests.helpers.prefect_server import PrefectServer
 from tests.helpers.stack import Stack
 from tests.helpers.waiting import until
@@ -27,8 +27,7 @@ KEY = "looked-at"
 @pytest.fixture
 def store(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> Store:
     """A run of two batches for which BM25 proposes."""
-    monkeypatch.setenv("ABCDLINK_HOME", str(stack.home))
-    get_settings.cache_clear()
+    configure(monkeypatch, home=stack.home)
     return proposed_run(KEY)
 
 

@@ -18,7 +18,7 @@ from abcdlink.domain import find_domain
 from abcdlink.errors import InputError
 from abcdlink.layout import labels_file, rank_plan_file
 from abcdlink.retrieval import get_retriever, rank_corpus
-from abcdlink.settings import Settings, get_settings
+from abcdlink.settings import Settings
 from abcdlink.stages.benchmark import read_benchmark
 from abcdlink.stages.intake import describe_run
 from abcdlink.stages.label import plan_labels
@@ -27,6 +27,7 @@ from abcdlink.store import Store
 from tasks.running import task_runner, worker_count
 from tests import ROOT
 from tests.helpers.example_run import FACTS
+from tests.helpers.homes import configure
 from tests.helpers.labels import made, run_with_linker
 from tests.helpers.plugin import install_plugin
 from tests.helpers.stack import Stack
@@ -105,8 +106,7 @@ def test_a_corpus_is_labelled_in_parts_and_only_missing_parts_are_redone(
     """First by processes; the missing part by threads, with the same result."""
     folder, run = str(tmp_path / "archive"), "labelled"
     write_corpus(made("archive", 2500, seed=2), folder)
-    monkeypatch.setenv("ABCDLINK_RUNS", str(stack.home / "runs"))
-    get_settings.cache_clear()
+    configure(monkeypatch, runs=stack.home / "runs")
     store = run_with_linker(run)
     planned = plan_labels(store, folder, "archive", cells=20_000)
     parameters = {"run": run, "corpus": folder, "labels": {"precision": 0.8}}
@@ -196,16 +196,14 @@ def test_a_cluster_address_without_a_cluster_runner_is_refused(monkeypatch: pyte
     monkeypatch.setenv("ABCDLINK_RUNNER_ADDRESS", "tcp://10.0.0.7:8786")
     with pytest.raises(InputError, match="ABCDLINK_RUNNER_ADDRESS"):
         task_runner()
-    monkeypatch.setenv("ABCDLINK_RUNNER", "dask")
-    get_settings.cache_clear()
+    configure(monkeypatch, runner="dask")
     assert task_runner().address == "tcp://10.0.0.7:8786"
 
 
 def test_a_local_dask_cluster_lets_no_outsider_in(monkeypatch: pytest.MonkeyPatch) -> None:
     from distributed import Client, LocalCluster
 
-    monkeypatch.setenv("ABCDLINK_RUNNER", "dask")
-    get_settings.cache_clear()
+    configure(monkeypatch, runner="dask")
     with LocalCluster(**task_runner().cluster_kwargs | {"n_workers": 1}) as cluster:
         with Client(cluster) as ours:
             assert ours.submit(sum, [1, 2]).result() == 3

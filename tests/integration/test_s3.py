@@ -30,6 +30,7 @@ from abcdlink.errors import InputError, ServiceError
 from abcdlink.folders import S3Folder, open_folder, s3_client
 from abcdlink.settings import get_settings
 from abcdlink.store import open_run
+from tests.helpers.homes import configure
 
 BUCKET = "data"
 
@@ -53,8 +54,7 @@ def credentials(isolated_home, monkeypatch) -> None:
 @pytest.fixture
 def bucket(server, credentials, monkeypatch) -> str:
     """A fresh bucket's address."""
-    monkeypatch.setenv("ABCDLINK_S3_ENDPOINT_URL", server)
-    get_settings.cache_clear()
+    configure(monkeypatch, s3_endpoint_url=server)
     client = s3_client()
     client.create_bucket(Bucket=BUCKET)
     for item in client.list_objects_v2(Bucket=BUCKET).get("Contents", []):

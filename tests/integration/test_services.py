@@ -26,6 +26,7 @@ from services.programs import LABEL_STUDIO_COMMAND, MARK, Program, prefect_api
 from services.start import down, up
 from services.state import status
 from services.supervision import SOCKET_LIMIT, Supervisor
+from tests.helpers.homes import configure
 from tests.helpers.waiting import WAIT, until
 
 SERVE = ("-m", "http.server", "--bind", "127.0.0.1")
@@ -319,8 +320,7 @@ def test_everything_listens_on_this_machine_only(machine: Settings, started: Sta
 
 
 def test_doctor_finds_nothing_wrong(machine: Settings, started: Stack, monkeypatch):
-    monkeypatch.setenv("ABCDLINK_HOME", str(machine.home))
-    get_settings.cache_clear()
+    configure(monkeypatch, home=machine.home)
     token = get_settings().label_studio_token
     checks = {check.name: check for check in doctor(machine.model_copy(update={"label_studio_token": token}))}
     assert "coordinator@" in checks["label studio token"].what

@@ -8,13 +8,13 @@ from abcdlink.corpus.io import write_corpus_to
 from abcdlink.errors import ServiceError
 from abcdlink.judgments import Label
 from abcdlink.layout import NATURAL, POOLS
-from abcdlink.settings import get_settings
 from abcdlink.store import Store, open_run
 from labelstudio_config.client import Client
 from labelstudio_config.pages.annotate import batch_title
 from labelstudio_config.simulate import Mistakes, gold_of, simulate_annotators, simulate_batch
 from tests.helpers.annotation import Run, make_run, pushed
 from tests.helpers.command_line import called
+from tests.helpers.homes import configure
 from tests.helpers.label_studio_server import LabelStudioServer
 from tests.helpers.pulls import keys_of, progress_of, pull_batch, push_batch
 
@@ -43,9 +43,7 @@ def test_simulated_annotators_do_both_batches_and_are_marked_as_simulated(
     assert first.submitted == dict.fromkeys(accounts, 8)
     assert store.manifest["simulated"] == {"accounts": accounts, "batches": [1]}
 
-    monkeypatch.setenv("ABCDLINK_LABEL_STUDIO_URL", label_studio.url)
-    monkeypatch.setenv("ABCDLINK_LABEL_STUDIO_TOKEN", label_studio.token)
-    get_settings.cache_clear()
+    configure(monkeypatch, label_studio_url=label_studio.url, label_studio_token=label_studio.token)
     assert called("simulate", run.key, "--batch", "2")["submitted"] == dict.fromkeys(accounts, 8)
     assert store.manifest["simulated"] == {"accounts": accounts, "batches": [1, 2]}
 

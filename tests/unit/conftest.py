@@ -16,6 +16,7 @@ import typer.testing
 
 from abcdlink.retrieval import models
 from abcdlink.settings import get_settings
+from tests.helpers.homes import configure
 from tests.helpers.plugin import install_plugin
 from tests.helpers.tiny_models import tiny_bert
 
@@ -140,8 +141,7 @@ def finished(tmp_path_factory):
 
     folder = tmp_path_factory.mktemp("finished")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ABCDLINK_HOME", str(folder / "home"))
-        get_settings.cache_clear()
+        configure(patch, home=folder / "home")
         store = example_run(folder)
     get_settings.cache_clear()
     return store

@@ -13,10 +13,10 @@ from abcdlink.layout import NATURAL
 from abcdlink.linking.records import Approach, ApproachKind, Scoring
 from abcdlink.llm.client import LLM
 from abcdlink.llm.records import Message, Outcome, Question
-from abcdlink.settings import get_settings
 from abcdlink.stages.decide import PART_SIZE, decide_part, read_decisions
 from abcdlink.stages.rank import rank
 from abcdlink.store import Store, open_run
+from tests.helpers.homes import configure
 from tests.vllm.server import VllmServer
 
 # Reading a pair's documents takes some seconds on a free core, and the server may have to start first.
@@ -30,10 +30,7 @@ SIZE = Size(sentences=5, targets=(1, 1, 1), distinct=3)
 @pytest.fixture(autouse=True)
 def served(vllm: VllmServer, isolated_home: Path, monkeypatch: pytest.MonkeyPatch) -> VllmServer:
     """Point the settings to the server, as a user would."""
-    monkeypatch.setenv("ABCDLINK_LLM_BASE_URL", f"{vllm.url}/v1")
-    monkeypatch.setenv("ABCDLINK_LLM_MODEL", vllm.model)
-    monkeypatch.setenv("ABCDLINK_LLM_TIMEOUT", "600")
-    get_settings.cache_clear()
+    configure(monkeypatch, llm_base_url=f"{vllm.url}/v1", llm_model=vllm.model, llm_timeout="600")
     return vllm
 
 

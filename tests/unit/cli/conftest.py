@@ -16,7 +16,8 @@ from abcdlink.stages.generate import Generating, plan_generation, run_generation
 from abcdlink.stages.intake import take_corpus
 from abcdlink.stages.plan import BenchmarkPlan, LLMPlan
 from abcdlink.store import Store, open_run
-from tests.helpers.fake_llm import MODEL, FakeLLM, Request, Response, by_rule, says
+from tests.helpers.fake_llm import FakeLLM, Request, Response, by_rule, says
+from tests.helpers.homes import configure
 
 PLAN = BenchmarkPlan(
     retrievers=("bm25", "jaccard"),
@@ -56,9 +57,8 @@ def benchmarked(tmp_path_factory: pytest.TempPathFactory, llm: FakeLLM) -> Path:
 
 
 def point_to(home: Path, llm: FakeLLM, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in (("HOME", str(home)), ("LLM_BASE_URL", llm.base_url), ("LLM_MODEL", MODEL)):
-        monkeypatch.setenv(f"ABCDLINK_{name}", value)
-    get_settings.cache_clear()
+    configure(monkeypatch, home=home)
+    llm.use(monkeypatch)
 
 
 @pytest.fixture

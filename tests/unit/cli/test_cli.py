@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from abcdlink.cli.app import make_app
 from abcdlink.settings import PROJECT_ROOT, get_settings
+from tests.helpers.homes import configure
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -218,8 +219,7 @@ def test_a_corpus_is_cleaned_and_restored(run: Run, tmp_path: Path) -> None:
 
 
 def test_init_makes_a_usable_domain(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ABCDLINK_HOME", str(tmp_path / "home"))
-    get_settings.cache_clear()
+    configure(monkeypatch, home=tmp_path / "home")
     assert run("init", "patents", "--like", "reviews")[0] == 0
     made = tmp_path / "home" / "domains" / "patents"
     assert [(made / name).is_file() for name in ("domain.toml", "guidelines.md")] == [True, True]
@@ -287,8 +287,7 @@ def test_drops_are_taken_by_the_settings_of_the_command(
 
     started: list[dict[str, object]] = []
     monkeypatch.setattr("flows.commands.start_flow", lambda _, parameters, *__: started.append(parameters))
-    monkeypatch.setenv("ABCDLINK_RUNS", str(tmp_path / "runs"))
-    get_settings.cache_clear()
+    configure(monkeypatch, runs=tmp_path / "runs")
     quick_shortlist(open_run("spring"), find_domain("news"))
     open_run("bare").note("inputs", {})
     nowhere = tmp_path / "nowhere"
@@ -299,8 +298,6 @@ def test_drops_are_taken_by_the_settings_of_the_command(
         (tmp_path, "bare", 2),
         (tmp_path, "spring", 0),
     ):
-        monkeypatch.setenv("ABCDLINK_DROPS_SOURCE", str(source))
-        monkeypatch.setenv("ABCDLINK_DROPS_RUN", base)
-        get_settings.cache_clear()
+        configure(monkeypatch, drops_source=source, drops_run=base)
         assert run("run", "drops")[0] == code
     assert started == [{"run": "spring", "source": str(tmp_path)}]

@@ -26,6 +26,7 @@ from labelstudio_config.run import known_so_far, not_said_yet, pushed_copy, read
 from tests.helpers.batch_steps import look
 from tests.helpers.example_run import example_run
 from tests.helpers.fake_label_studio import ADA, pushed_run, serve
+from tests.helpers.homes import configure
 
 READ_BY = {
     "annotators.jsonl": "annotators show harbour",
@@ -90,8 +91,7 @@ def pushed(tmp_path_factory: pytest.TempPathFactory) -> Kept:
     """A run with a project in which one task is answered."""
     folder = tmp_path_factory.mktemp("pushed")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ABCDLINK_RUNS", str(folder))
-        get_settings.cache_clear()
+        configure(patch, runs=folder)
         server, store = serve(patch), pushed_run("harbour", 2)
         server.answer(read_pushed(store, "batch-1").task_keys[0], ADA)
         look(store)
@@ -105,8 +105,7 @@ def pushed(tmp_path_factory: pytest.TempPathFactory) -> Kept:
 def test_a_damaged_file_is_named(
     name: str, damage: str, example: Kept, monkeypatch: pytest.MonkeyPatch, command: Callable[..., tuple[int, str, str]]
 ) -> None:
-    monkeypatch.setenv("ABCDLINK_RUNS", str(example.folder))
-    get_settings.cache_clear()
+    configure(monkeypatch, runs=example.folder)
     file = example.damage(name, DAMAGE[damage])
     damaged = file.read_bytes()
     code, _, err = command(*shlex.split(READ_BY[name]))

@@ -20,7 +20,6 @@ from abcdlink.judgments import Pool, read_judgment_file
 from abcdlink.layout import JUDGMENTS, NATURAL, POOLS
 from abcdlink.report import render
 from abcdlink.report.content import gather
-from abcdlink.settings import get_settings
 from abcdlink.stages.candidates import NothingToAnnotateError, PoolPlan, run_candidates
 from abcdlink.stages.rank import read_rankings
 from abcdlink.stages.shortlist import run_shortlist
@@ -28,6 +27,7 @@ from abcdlink.store import Store, open_run
 from flows.parameters import AnnotationParameters
 from tests.helpers.builders import judgment
 from tests.helpers.fake_llm import FakeLLM
+from tests.helpers.homes import configure
 
 LLM = "bm25@3+llm-listwise-4"
 Run = Callable[..., str]
@@ -38,8 +38,7 @@ Shown = dict[tuple[str, str], dict[str, str]]
 def store(store: Store, benchmarked: Path, isolated_home: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     """The benchmarked run, copied for each test."""
     shutil.copytree(benchmarked, isolated_home, dirs_exist_ok=True)
-    monkeypatch.setenv("ABCDLINK_HOME", str(isolated_home))
-    get_settings.cache_clear()
+    configure(monkeypatch, home=isolated_home)
     return open_run(store.key)
 
 

@@ -14,13 +14,13 @@ from abcdlink.candidates.pools import PoolMode
 from abcdlink.errors import InputError
 from abcdlink.linking.records import ApproachKind
 from abcdlink.pairing import PairingRule
-from abcdlink.settings import get_settings
 from flows.annotate import annotate
 from flows.bootstrap import bootstrap, job_for, start
 from flows.commands.starting import Goal
 from flows.corpora import clean, pair
 from flows.people import coding, exhaustive, qualify, rate
 from flows.stages import benchmark, benchmark_corpora, generate, label
+from tests.helpers.homes import configure
 
 RUN = {"run": "spring"}
 ROWS: list[tuple[Flow[..., Any], dict[str, Any], str]] = [
@@ -102,8 +102,7 @@ def test_the_embedded_llm_is_not_used_to_find_links(isolated_home: Path) -> None
 
 
 def test_a_configured_llm_proposes_links(isolated_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ABCDLINK_LLM_BASE_URL", "http://gpu-host:8000/v1")
-    get_settings.cache_clear()
+    configure(monkeypatch, llm_base_url="http://gpu-host:8000/v1")
     job, _ = job_for(Goal.FIND, "corpus", 2)
     assert job.benchmark.llm is not None
     assert job.shortlist.kinds == ()

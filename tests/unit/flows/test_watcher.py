@@ -26,7 +26,6 @@ import flows.watcher
 from abcdlink.errors import ServiceError
 from abcdlink.locks import FLOW as FLOW_LOCK
 from abcdlink.locks import is_abandoned
-from abcdlink.settings import get_settings
 from abcdlink.store import open_run
 from abcdlink.waiting import WaitsFor, wait_for, waiting_of
 from flows.reconcile import awake_since, look_at_all
@@ -34,6 +33,7 @@ from flows.watcher import STALE, Watcher, WorthALook
 from services import Heartbeat, read_heartbeat
 from tasks.runs import GONE, suspend
 from tests.helpers.forked import FORK, forked
+from tests.helpers.homes import configure
 
 FLOW = Flow(id=uuid4(), name="annotate")
 
@@ -71,8 +71,7 @@ def run_of(key: str, state: State, **more: object) -> FlowRun:
 @pytest.fixture
 def restarted(monkeypatch, tmp_path) -> list[str]:
     """Names of the restarted runs; nothing is sent to Prefect."""
-    monkeypatch.setenv("ABCDLINK_HOME", str(tmp_path))
-    get_settings.cache_clear()
+    configure(monkeypatch, home=tmp_path)
     names: list[str] = []
     monkeypatch.setattr(flows.reconcile, "flow_run_logger", lambda run: getLogger(run.name))
     monkeypatch.setattr(flows.reconcile, "reschedule", lambda run: names.append(run.name))
@@ -237,8 +236,7 @@ def test_a_quiet_project_is_checked_once_a_minute(scene):
 
 
 def test_after_a_sleep_every_run_has_time_to_give_a_sign_of_life(tmp_path, monkeypatch):
-    monkeypatch.setenv("ABCDLINK_HOME", str(tmp_path))
-    get_settings.cache_clear()
+    configure(monkeypatch, home=tmp_path)
     restarted = []
     hours_ago = datetime.now(UTC) - timedelta(hours=8)
     monkeypatch.setattr(flows.reconcile, "flow_run_logger", lambda run: getLogger(run.name))

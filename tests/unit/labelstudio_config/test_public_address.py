@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 import services.checks
-from abcdlink.settings import Settings, get_settings
+from abcdlink.settings import Settings
 from abcdlink.store import open_run
 from labelstudio_config.attendance import note_standing
 from labelstudio_config.client import public
@@ -18,15 +18,14 @@ from services import Result
 from services.credentials import Credentials
 from services.programs import label_studio_environment
 from tests.helpers.fake_label_studio import pushed_run, serve
+from tests.helpers.homes import configure
 
 PUBLIC = "https://annotate.example.org"
 
 
 @pytest.fixture
 def elsewhere(isolated_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ABCDLINK_PUBLIC_URL", f"{PUBLIC}/")
-    monkeypatch.setenv("ABCDLINK_LABEL_STUDIO_URL", "http://127.0.0.1:1")
-    get_settings.cache_clear()
+    configure(monkeypatch, public_url=f"{PUBLIC}/", label_studio_url="http://127.0.0.1:1")
 
 
 @pytest.mark.usefixtures("elsewhere")

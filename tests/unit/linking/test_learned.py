@@ -357,8 +357,7 @@ def judged(corpus, table, pairs, seed=0):
 
 
 @pytest.mark.parametrize(("name", "left"), [("learned-logistic", 0.5), ("learned-boosting", 0.7)])
-def test_judgments_lower_the_calibration_error_on_unjudged_pairs(made, learned, strict, name, left, monkeypatch):
-    monkeypatch.setattr("abcdlink.linking.learned.CALIBRATION_FOLDS", 3)
+def test_judgments_lower_the_calibration_error_on_unjudged_pairs(made, learned, strict, name, left):
     (before, rankings), _ = made
     corpus, base = strict
     first = learned(name)

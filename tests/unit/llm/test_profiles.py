@@ -14,6 +14,7 @@ from abcdlink.llm.profiles import DEFAULTS, NAME, TAKEN, is_same_model, linkers,
 from abcdlink.llm.records import Outcome
 from abcdlink.settings import Settings, get_settings
 from tests.helpers.fake_llm import FakeLLM, says
+from tests.helpers.homes import configure
 from tests.helpers.llm_batch import KEY, YES_NO, question
 
 NO_YES = '{"11": false, "4": true}'
@@ -33,18 +34,15 @@ def write(isolated_home):
 
 
 def test_without_a_file_there_is_one_profile_from_the_environment(monkeypatch):
-    monkeypatch.setenv("ABCDLINK_LLM_MODEL", "mine")
-    get_settings.cache_clear()
+    configure(monkeypatch, llm_model="mine")
     assert (names(), linkers(), profiles().file) == (("default",), ("default",), "")
     assert profile().llm_model == profile("generator").llm_model == profile("cleaner").llm_model == "mine"
     assert profile().llm_profile == ""
 
 
 def test_a_profile_has_its_own_settings_and_nothing_from_the_environments_model(write, monkeypatch):
-    for name, value in {"MODEL": "other", "API_KEY": KEY, "PRICE_PROMPT": "7", "EXTRA": '{"top_k": 1}'}.items():
-        monkeypatch.setenv(f"ABCDLINK_LLM_{name}", value)
-    monkeypatch.setenv("ABCDLINK_LLM_BUDGET_TOKENS", "1000")
-    get_settings.cache_clear()
+    others = {"llm_model": "other", "llm_api_key": KEY, "llm_price_prompt": 7, "llm_extra": '{"top_k": 1}'}
+    configure(monkeypatch, **others, llm_budget_tokens=1000)
     write(f"[llm.phi-4]\n{SERVER}temperature = 0.1\n[llm.phi-4.extra]\ntop_k = 20\n")
     found = profile("phi-4")
     assert (found.llm_profile, found.llm_model, found.llm_base_url) == ("phi-4", "m", "http://gpu:8000/v1")
@@ -87,11 +85,9 @@ def test_two_files_or_a_missing_file_are_refused(write, monkeypatch, tmp_path):
     (tmp_path / "abcdlink.toml").write_text(f"[llm.b]\n{SERVER}")
     with pytest.raises(InputError, match="two settings files"):
         profiles()
-    monkeypatch.setenv("ABCDLINK_CONFIG", str(tmp_path / "abcdlink.toml"))
-    get_settings.cache_clear()
+    configure(monkeypatch, config=tmp_path / "abcdlink.toml")
     assert names() == ("default", "b")
-    monkeypatch.setenv("ABCDLINK_CONFIG", "nowhere.toml")
-    get_settings.cache_clear()
+    configure(monkeypatch, config="nowhere.toml")
     with pytest.raises(InputError, match="which is not a file"):
         profiles()
 
@@ -110,8 +106,7 @@ def test_any_name_is_either_a_profile_or_refused(name, tmp_path_factory):
     file.write_text(f'[llm."{quoted}"]\n{SERVER}', "utf-8")
     assert list(tomllib.loads(file.read_text("utf-8"))["llm"]) == [name]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ABCDLINK_CONFIG", str(file))
-        get_settings.cache_clear()
+        configure(patch, config=file)
         if NAME.fullmatch(name) and name not in TAKEN:
             assert names() == ("default", name)
             assert profile(name).llm_profile == name
@@ -167,8 +162,7 @@ def test_a_profile_has_a_budget_of_its_own_within_that_of_the_run(write, monkeyp
     with FakeLLM(says(YES_NO)) as server:
         both = f'base_url = "{server.base_url}"\nmodel = "fake-model"\n'
         write(f"[llm.small]\n{both}budget_tokens = 600\n[llm.large]\n{both}")
-        monkeypatch.setenv("ABCDLINK_LLM_BUDGET_TOKENS", "1400")
-        get_settings.cache_clear()
+        configure(monkeypatch, llm_budget_tokens="1400")
         small, large = (LLM(profile(name), account="run") for name in ("small", "large"))
         with pytest.raises(BudgetError) as own:
             small.ask_many([question(str(number)) for number in range(20)])
@@ -184,9 +178,7 @@ def test_a_profile_has_a_budget_of_its_own_within_that_of_the_run(write, monkeyp
 
 
 def test_a_limit_in_money_needs_the_prices_of_this_profile(write, monkeypatch):
-    monkeypatch.setenv("ABCDLINK_LLM_BUDGET", "5")
-    monkeypatch.setenv("ABCDLINK_LLM_PRICE_PROMPT", "1")
-    get_settings.cache_clear()
+    configure(monkeypatch, llm_budget="5", llm_price_prompt="1")
     write(f"[llm.a]\n{SERVER}[llm.b]\n{SERVER}price_prompt = 2\n")
     LLM(profile("b"))
     with pytest.raises(InputError, match=r"set price_prompt in \[llm.a\]"):

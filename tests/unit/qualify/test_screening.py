@@ -28,10 +28,10 @@ from abcdlink.qualify.screening import (
     screening_of,
 )
 from abcdlink.report import write_report
-from abcdlink.settings import get_settings
 from abcdlink.store import Store
 from tests.helpers.applicants import ACCOUNTS, SCREENED, applied, person
 from tests.helpers.command_line import call, called
+from tests.helpers.homes import configure
 from tests.helpers.hostile_run import hostile_run
 
 
@@ -214,8 +214,7 @@ def assert_private(content: bytes, name: str) -> None:
 @pytest.fixture
 def here(full: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     """The same run, where commands look for it."""
-    monkeypatch.setenv("ABCDLINK_RUNS", str(tmp_path))
-    get_settings.cache_clear()
+    configure(monkeypatch, runs=tmp_path)
     return full
 
 

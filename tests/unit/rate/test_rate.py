@@ -28,13 +28,13 @@ from abcdlink.rate import (
     summarise,
 )
 from abcdlink.report import write_report
-from abcdlink.settings import get_settings
 from abcdlink.stages.intake import describe_run
 from abcdlink.store import Store
 from labelstudio_config.pages.rate import KEYS, RatingPull, rating_page, rating_project, rating_tasks
 from tests.helpers.annotation import as_read
 from tests.helpers.command_line import call, called
 from tests.helpers.example_run import take_in, write_synthetic
+from tests.helpers.homes import configure
 from tests.helpers.pulls import OneProject, pull_ratings
 
 SYNTHETIC, NATURAL = PairKind.SYNTHETIC, PairKind.NATURAL
@@ -297,8 +297,7 @@ def test_the_report_and_the_command_show_the_ratings(
 ) -> None:
     made = ratings(SYNTHETIC, {"rater-1": [1, 2, 4], "rater-2": [2, 2, 5]})
     keep_ratings(store, [], [*made, *ratings(NATURAL, {"rater-1": [5]})])
-    monkeypatch.setenv("ABCDLINK_RUNS", str(tmp_path))
-    get_settings.cache_clear()
+    configure(monkeypatch, runs=tmp_path)
     (one,) = called("rate", "show", "harbour")["criteria"]
     assert one["means"]["synthetic"]["mean"] == pytest.approx(16 / 6)
     assert "2.67" in call("rate", "show", "harbour")
@@ -312,7 +311,6 @@ def test_the_report_and_the_command_show_the_ratings(
 
 
 def test_missing_ratings_name_the_flow_to_start(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ABCDLINK_RUNS", str(tmp_path))
-    get_settings.cache_clear()
+    configure(monkeypatch, runs=tmp_path)
     with pytest.raises(InputError, match="'rate'"):
         call("rate", "show", "harbour")

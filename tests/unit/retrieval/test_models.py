@@ -11,8 +11,8 @@ import pytest
 from abcdlink.errors import InputError
 from abcdlink.plugins import installed
 from abcdlink.retrieval import RETRIEVERS, get_retriever, models
-from abcdlink.settings import get_settings
 from flows.parameters import BenchmarkParameters
+from tests.helpers.homes import configure
 from tests.helpers.tiny_models import (
     SOURCE,
     TARGET,
@@ -155,8 +155,7 @@ def test_a_failed_download_says_why(tmp_path, monkeypatch):
         msg = "no such host\nand more"
         raise ConnectionError(msg)
 
-    monkeypatch.setenv("ABCDLINK_HUB", "online")
-    get_settings.cache_clear()
+    configure(monkeypatch, hub="online")
     monkeypatch.setattr("huggingface_hub.snapshot_download", unreachable)
     with pytest.raises(InputError, match=r"cannot be downloaded \(no such host\)"):
         get_retriever("splade-v3")
@@ -174,8 +173,7 @@ def test_the_fingerprint_depends_on_the_weights_not_the_location(bert, tmp_path)
 
 
 def test_a_missing_device_is_one_clear_error(sentence_model, monkeypatch):
-    monkeypatch.setenv("ABCDLINK_DEVICE", "abacus")
-    get_settings.cache_clear()
+    configure(monkeypatch, device="abacus")
     with pytest.raises(InputError, match="ABCDLINK_DEVICE"):
         scores(get_retriever(f"st:{sentence_model}"))
 

@@ -13,13 +13,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from abcdlink.settings import SECRETS_FILE, Settings, get_settings
+from abcdlink.settings import SECRETS_FILE, Settings
 from services import Result, ServiceState
 from services.checks import doctor
 from services.credentials import ensure_credentials
 from services.health import PrefectApi, free_port, holder, worker_is_online
 from services.state import status
 from tests.helpers.forked import forked
+from tests.helpers.homes import configure
 
 
 @pytest.fixture
@@ -135,8 +136,7 @@ def test_doctor_checks_every_llm_profile(tmp_path, server, monkeypatch):
         model = "mine"
         python = "{tmp_path / "nowhere"}"
         """)
-    monkeypatch.setenv("ABCDLINK_CONFIG", str(file))
-    get_settings.cache_clear()
+    configure(monkeypatch, config=file)
     found = checks_of(Settings(home=tmp_path))
     assert found["llm good"][0] is Result.OK
     assert found["llm other"] == (
