@@ -120,10 +120,10 @@ def test_the_audit_depends_only_on_the_seed():
 
 
 @pytest.mark.parametrize("bias", [1.0, 0.4])
-@pytest.mark.parametrize("impossible", [0.0, 0.01, 0.03])
+@pytest.mark.parametrize("impossible", [0.0, 0.03])
 def test_audit_intervals_cover_the_truth_even_when_probabilities_are_wrong(bias, impossible, monkeypatch):
     """``impossible``: share of the candidates that look hopeless to the linker and are links nevertheless."""
-    monkeypatch.setattr(audits, "DRAWS", 2000)  # enough for the ends of an interval
+    monkeypatch.setattr(audits, "DRAWS", 1000)  # enough for the ends of an interval
     rankings, linked = made(pairs=60)
     hopeless = (rankings["score"] < 0.02).to_numpy()
     linked = linked | (hopeless & (np.random.default_rng(5).random(len(linked)) < impossible))

@@ -279,11 +279,6 @@ def test_an_llm_gets_enough_candidates_for_its_retrievers_recall_target():
     )
 
 
-def test_the_shortlist_uses_the_cutoff_of_the_recall_target():
-    chosen = choose(*RECALLS, LLM, rule=ShortlistRule(recall_target=0.8), lengths=Lengths(benchmark=20, annotated=30))
-    assert (chosen.first.cutoff, chosen.second.cutoff) == (8, 8)
-
-
 def test_document_length_is_measured_on_the_targets_of_pairs():
     documents = {"a": document("a", "x" * 9), "b": document("b", "x" * 4), "c": document("c", "x" * 2)}
     pairs = [Pair(id=str(n), source="a", target=target) for n, target in enumerate("bbc")]

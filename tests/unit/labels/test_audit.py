@@ -44,12 +44,12 @@ def population(
     return table, p, links
 
 
-@pytest.mark.parametrize(("shift", "judged"), [(-1.0, 200), (0.0, 200), (1.0, 200), (-2.0, 40)])
+@pytest.mark.parametrize(("shift", "judged"), [(-1.0, 200), (1.0, 200), (-2.0, 40)])
 def test_intervals_cover_the_truth_even_if_probabilities_are_wrong(
     shift: float, judged: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where no link is found below the threshold, as with few candidates and far too high probabilities."""
-    monkeypatch.setattr(audits, "DRAWS", 2000)  # enough for the ends of an interval
+    monkeypatch.setattr(audits, "DRAWS", 1000)  # enough for the ends of an interval
     covered, sizes = [], []
     for seed in range(100):
         table, p, links = population(seed, shift)

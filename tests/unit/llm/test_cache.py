@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 import signal
-import time
 from collections import Counter
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -12,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from abcdlink.llm.client import LLM
-from abcdlink.llm.records import Answer, Message, Outcome, Question
-from abcdlink.llm.request import AnswerCache, content_key
+from abcdlink.llm.records import Message, Outcome, Question
+from abcdlink.llm.request import content_key
 from tests.helpers.fake_llm import FakeLLM, error, says
 from tests.helpers.forked import FORK, forked
 from tests.helpers.waiting import until
@@ -32,12 +30,6 @@ def cached_files(home: Path) -> list[Path]:
 
 def ask_many(server: FakeLLM, home: Path, count: int) -> None:
     LLM(server.settings(home, llm_concurrency=2)).ask_many([question(str(n)) for n in range(count)])
-
-
-def write_for_ever(folder: Path) -> None:
-    cache = AnswerCache(folder)
-    for number in itertools.count():
-        cache.put(content_key({"n": number % 5}), Answer(outcome=Outcome.OK, raw="x" * 3_000_000))
 
 
 def ask_in_pairs(server: FakeLLM, home: Path, told: Connection, stop: int = -1) -> None:
@@ -85,25 +77,11 @@ def test_a_killed_process_pays_again_only_for_pending_calls(isolated_home):
     assert sum(asked.values()) <= 50 + 2, "more was paid again than the two questions under way"
 
 
-def test_a_process_killed_while_writing_leaves_only_whole_files(tmp_path):
-    for seconds in (0.01, 0.08):
-        process = forked(write_for_ever, tmp_path)
-        until(lambda: list(tmp_path.glob("??/*.json")), "an answer on disk", poll=0.01)
-        time.sleep(seconds)
-        process.kill()
-        process.join()
-        files = list(tmp_path.glob("??/*.json"))
-        assert files
-        assert all(len(AnswerCache(tmp_path).get(path.stem).raw) == 3_000_000 for path in files)
-        for path in files:
-            path.unlink()
-
-
 def test_a_truncated_answer_is_kept_if_the_server_refuses_a_larger_limit(isolated_home):
     with FakeLLM(says("{", finish="length"), error(400, "max_tokens is too large: 2048")) as server:
         llm = LLM(server.settings(isolated_home))
         answer = llm.ask(question())
-        assert (answer.outcome, answer.raw) == (Outcome.TRUNCATED, "{")
+        assert (answer.outcome, answer.raw, answer.usage.calls) == (Outcome.TRUNCATED, "{", 1)
         assert "max_tokens is too large" in answer.detail
         assert llm.ask(question()).from_cache
     assert len(server.questions) == 2

@@ -45,13 +45,6 @@ def test_a_truncated_answer_is_retried_once_with_a_larger_limit(isolated_home, c
     assert answer.usage.completion_tokens == 20
 
 
-def test_a_retry_without_room_leaves_the_answer_truncated(isolated_home):
-    with FakeLLM(says("{", finish="length"), error(400, "This model's maximum context length is 20 tokens")) as server:
-        answer = ask(server, isolated_home)
-    assert answer.outcome is Outcome.TRUNCATED
-    assert answer.usage.calls == 1
-
-
 @pytest.mark.parametrize(
     "refused",
     [

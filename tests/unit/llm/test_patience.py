@@ -36,12 +36,6 @@ def test_a_server_that_asks_for_hours_of_patience_is_given_up(isolated_home):
     assert waits == []
 
 
-def test_an_exhausted_quota_is_not_waited_for(isolated_home):
-    with FakeLLM(error(429, "You exceeded your quota", code="insufficient_quota")) as server:
-        assert ask(server, isolated_home).outcome is Outcome.FAILED
-    assert len(server.questions) == 1
-
-
 @pytest.mark.parametrize(
     "trouble", [error(429), error(500), error(503, "Loading model"), error(529), error(408), hangs_up()]
 )
@@ -65,6 +59,7 @@ def test_lasting_errors_end_as_failed_after_some_attempts(isolated_home, trouble
     "response",
     [
         error(400, "unknown parameter"),
+        error(429, "You exceeded your quota", code="insufficient_quota"),
         error(401),
         error(404),
         Response(200, b"<html>hello</html>", content_type="text/html"),

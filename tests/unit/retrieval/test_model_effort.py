@@ -13,7 +13,7 @@ from abcdlink.errors import InputError
 from abcdlink.retrieval import encoders, get_retriever, models
 from abcdlink.settings import get_settings
 from tests.helpers.scripted import document
-from tests.helpers.tiny_models import SENTENCES, SOURCE, TARGET, WORDS, close, mean, products, scores, tiny_bert, unit
+from tests.helpers.tiny_models import SENTENCES, WORDS, close, mean, products, scores, tiny_bert, unit
 
 
 def test_a_sentence_is_encoded_once_and_kept_on_disk(sentence_model, tmp_path, monkeypatch):
@@ -175,17 +175,6 @@ def test_a_fusion_loads_a_model_shared_by_two_parts_once(sentence_model, as_hub,
     assert fusion.sentences_per_part == 1000
     scores(fusion)
     assert len(loads) == 1
-
-
-def test_the_hybrid_is_half_jaccard_half_bm25_and_minilm(sentence_model, as_hub):
-    as_hub("all-minilm-l6-v2", hub=sentence_model)
-    expected = np.zeros((len(SOURCE.texts), len(TARGET.texts)))
-    for weight, name in ((0.5, "jaccard"), (0.5, "bm25-stemmed"), (1, "all-minilm-l6-v2")):
-        part = scores(get_retriever(name))
-        expected += weight * (part - part.mean()) / part.std()
-    hybrid = get_retriever("hybrid")
-    close(scores(hybrid), expected)
-    assert hybrid.name == "hybrid"
 
 
 def test_identical_sentences_have_identical_scores(sentence_model):

@@ -36,17 +36,17 @@ def test_dense_scores_are_cosines(name, sentence_model, as_hub):
     assert retriever.name == name
 
 
-def test_contriever_is_the_dot_product_of_mean_vectors_without_sbert_files(bert, as_hub):
-    as_hub("contriever", hub=bert)
-    close(scores(get_retriever("contriever")), products(*[lambda text: mean(bert, text)] * 2))
-
-
-def test_dragon_plus_has_two_encoders_and_takes_the_first_token(bert, tmp_path, as_hub):
-    other = tiny_bert(tmp_path / "other", "BertModel", seed=1)
-    as_hub("dragon-plus", hub=bert, target_hub=other)
-    close(
-        scores(get_retriever("dragon-plus")), products(lambda text: first(bert, text), lambda text: first(other, text))
-    )
+@pytest.mark.parametrize("released", [False, True])
+@pytest.mark.parametrize(("name", "vector"), [("contriever", mean), ("dragon-plus", first)])
+def test_contriever_compares_mean_vectors_and_dragon_plus_first_tokens_of_two_encoders(
+    name, vector, released, bert, tmp_path, as_hub
+):
+    """By dot product; the released scripts by cosine."""
+    other = tiny_bert(tmp_path / "other", "BertModel", seed=1) if name == "dragon-plus" else bert
+    name, scaled = (name + models.RELEASED, unit) if released else (name, np.asarray)
+    as_hub(name, hub=bert, target_hub="" if other is bert else other)
+    expected = products(lambda text: scaled(vector(bert, text)), lambda text: scaled(vector(other, text)))
+    close(scores(get_retriever(name)), expected)
 
 
 def test_sfr_mistral_has_an_instruction_before_source_sentences_only(sentence_model, as_hub):
@@ -69,7 +69,7 @@ def test_any_model_is_used_as_its_files_say(sentence_model, tmp_path):
         get_retriever(f"st:{folder}")
 
 
-@pytest.mark.parametrize("name", ["splade-v3", "sparse:"])
+@pytest.mark.parametrize("name", ["splade-v3", "splade-v3-released", "sparse:"])
 def test_splade_is_the_largest_logarithm_of_each_word_over_the_tokens(name, masked_model, as_hub):
     if name.endswith(":"):
         name += str(masked_model)
@@ -78,7 +78,8 @@ def test_splade_is_the_largest_logarithm_of_each_word_over_the_tokens(name, mask
 
     def splade(text):
         logits, _ = hidden(masked_model, text, "AutoModelForMaskedLM")
-        return np.log1p(np.maximum(logits, 0)).max(0)
+        vector = np.log1p(np.maximum(logits, 0)).max(0)
+        return unit(vector) if name.endswith(models.RELEASED) else vector
 
     close(scores(get_retriever(name)), products(splade, splade))
 
@@ -191,26 +192,6 @@ def test_a_missing_model_says_where_it_was_looked_for_and_how_to_get_it(name, tm
     assert str(tmp_path) in str(caught.value)
     assert f"hf download {hub}" in caught.value.hint
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize("name", ["contriever-released", "dragon-plus-released"])
-def test_the_released_scripts_compare_dense_vectors_by_cosine(name, bert, tmp_path, as_hub):
-    other = tiny_bert(tmp_path / "other", "BertModel", seed=1)
-    two = "dragon" in name
-    as_hub(name, hub=bert, target_hub=other if two else "")
-    vector = first if two else mean
-    expected = products(lambda text: unit(vector(bert, text)), lambda text: unit(vector(other if two else bert, text)))
-    close(scores(get_retriever(name)), expected)
-
-
-def test_the_released_script_compares_splade_by_cosine(masked_model, as_hub):
-    as_hub("splade-v3-released", hub=masked_model)
-
-    def splade(text):
-        logits, _ = hidden(masked_model, text, "AutoModelForMaskedLM")
-        return unit(np.log1p(np.maximum(logits, 0)).max(0))
-
-    close(scores(get_retriever("splade-v3-released")), products(splade, splade))
 
 
 def test_the_released_variants_differ_from_their_models_in_one_thing():

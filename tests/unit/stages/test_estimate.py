@@ -109,9 +109,6 @@ def test_the_table_says_what_must_be_ranked_and_how_tokens_were_counted(store, s
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--setups", "sideways"), "no set-up 'sideways'"),
-        (("--modes", "5"), "'5' is not a prompt mode"),
-        (("--modes", "x"), "'x' is not a prompt mode"),
         (("--natural", "--modes", "3"), "prompt_modes cannot be chosen"),
         (("--natural",), "has no shortlist.json yet"),
     ],

@@ -190,13 +190,6 @@ def test_an_answer_that_decides_nothing_is_waited_for(
     assert empty not in server.task(keys[0])["annotations"]
 
 
-def test_a_task_without_data_keeps_its_answers(store: Store, server: FakeLabelStudio, keys: tuple[str, ...]) -> None:
-    answer_all(server, keys, ADA, BEN)
-    look(store)
-    server.task(keys[0])["data"] = None
-    assert look(store)[0].complete
-
-
 @pytest.mark.parametrize(
     ("change", "fault"),
     [
