@@ -8,14 +8,11 @@ from prefect.artifacts import create_link_artifact
 
 from abcdlink.cli.agreement_details import details_lines, multiple_lines
 from abcdlink.corpus.io import read_corpus_from
-from abcdlink.evaluation.comparisons import Comparison
-from abcdlink.evaluation.results import ApproachResult
 from abcdlink.evaluation.shortlist import Shortlist
 from abcdlink.feedback import Outcome
 from abcdlink.feedback.memos import cases_text
-from abcdlink.interannotator.measures import Acceptance, Agreement, Measures
+from abcdlink.interannotator.measures import Agreement
 from abcdlink.layout import NATURAL, batch_file
-from abcdlink.llm.records import Usage
 from abcdlink.report.pictures import as_image
 from abcdlink.report.pictures.of_benchmark import benchmark_pictures
 from abcdlink.report.pictures.of_people import validation_pictures
@@ -91,15 +88,17 @@ def show_validation(run: str, result: Validation) -> None:
 def show_benchmark(run: str, result: Benchmark) -> None:
     """Show the results of every approach, best first, what was left out, the comparisons, and a picture."""
     order = sorted(result.approaches, key=lambda row: -row.f1_of_all)
-    rows = [benchmark_row(row, result.usage.get(row.approach.asked.name)) for row in order]
-    rows += [
-        {"approach": refusal.where, "left out": refusal.reason} for refusal in (*result.left_out, *result.undecided)
-    ]
-    told = f"{result.pairs} pairs, {result.sources} sources with links, macro mean"
+    rows: list[dict[str, Any]] = []
+    for one in order:
+        llm = one.llm_row(result.usage.get(one.approach.asked.name)) if one.outcomes else {}
+        rows.append({**one.row, "fitted": one.fitted, **llm})
+    rows += [{"approach": one.where, "left out": one.reason} for one in (*result.left_out, *result.undecided)]
+    told = f"{result.pairs} pairs, {result.sources} sources with links, macro mean in percent"
     told = " ".join([f"{told}.", *result.notes])
     table(key(run, "benchmark"), rows, told)
     compared = [*result.against_best, *result.llm_against_retriever]
-    table(key(run, "comparisons"), map(comparison_row, compared), "Differences in mean F1; p corrected by Holm")
+    rows = [{"F1 of": one.a, **one.row} for one in compared]
+    table(key(run, "comparisons"), rows, "Differences in mean F1, in points of 100; p corrected by Holm")
     pictures = benchmark_pictures(order)
     if pictures:
         shown = "\n\n".join(f"![{name}]({as_image(picture)})" for name, picture in pictures.items())
@@ -122,49 +121,6 @@ def show_overview(run: str, overview: Overview) -> None:
         for one in overview.across
     ]
     table(key(run, "overview"), rows, f"Means of {len(overview.corpora)} corpora: {', '.join(overview.corpora)}")
-
-
-def benchmark_row(row: ApproachResult, usage: Usage | None) -> dict[str, Any]:
-    """Return one row of the benchmark's table; scores are fractions of 1, seconds and costs are totals."""
-    false = row.all_sources.false_link_rate
-    cells: dict[str, Any] = {
-        "approach": row.approach.name,
-        "precision": round(row.precision, 4),
-        "recall": round(row.recall, 4),
-        "F1": round(row.f1, 4),
-        "F1, failures as wrong": round(row.f1_of_all, 4),
-        "F1, all sources": round(row.all_sources.f1, 4),
-        "false links": None if false is None else round(false, 4),
-        "calibration error": None if row.calibration is None else round(row.calibration.error, 4),
-        "answered": f"{row.answered} of {row.sources}",
-        "seconds": round(row.seconds, 2),
-        "cut": row.cut,
-        "fitted": row.fitted,
-    }
-    if row.outcomes:
-        cells["outcomes"] = ", ".join(f"{count} {outcome.words}" for outcome, count in row.outcomes.items())
-    if usage:
-        cells["tokens"] = (
-            f"{usage.prompt_tokens} prompt ({usage.cached_share:.0%} cached), {usage.completion_tokens} completion"
-        )
-        cells["cost"] = round(usage.cost, 4)
-        cells["prompts"] = row.prompt_hash
-    return cells
-
-
-def comparison_row(one: Comparison) -> dict[str, Any]:
-    """Return one row of the table of comparisons, in points of 100."""
-    mean, low, high = (
-        round(100 * value, 2) for value in (one.difference.mean, one.difference.low, one.difference.high)
-    )
-    interval = f"{low} to {high}"
-    return {
-        "F1 of": one.a,
-        "minus F1 of": one.b,
-        "difference": mean,
-        "95 % interval": interval,
-        "p": round(one.p_adjusted, 4),
-    }
 
 
 def show_shortlist(run: str, result: Shortlist) -> None:
@@ -213,7 +169,10 @@ def show_agreement(store: Store, batch: int, result: Agreement) -> None:
         **{f"method {method}": one for method, one in result.methods.items()},
         **result.annotator_pairs,
     }
-    rows = [agreement_row(name, one, acceptance.get(name)) for name, one in parts.items()]
+    rows = [
+        {"candidates": name, **one.row, **(acceptance[name].row if name in acceptance else {})}
+        for name, one in parts.items()
+    ]
     kappa = result.note if result.kappa is None else f"{result.kappa:.4f}"
     table(key(store.key, "agreement", batch), rows, f"Batch {batch}: {result.judged} judged candidates, kappa {kappa}")
     lines = multiple_lines(result.multiple) if result.multiple else []
@@ -223,24 +182,6 @@ def show_agreement(store: Store, batch: int, result: Agreement) -> None:
         "\n".join([f"# After batch {batch}", "", *(f"- {line}" for line in lines)]),
         f"Differences, times, and how many more pairs would be needed, after batch {batch}",
     )
-
-
-def agreement_row(name: str, one: Measures, acceptance: Acceptance | None) -> dict[str, Any]:
-    """Return one row of the table of a batch's agreement, in fractions of 1."""
-    rounded = {
-        "raw agreement": one.observed,
-        "AC1": one.ac1,
-        "share of Link": one.prevalence,
-    }
-    return {
-        "candidates": name,
-        "judged": one.judged,
-        "accepted": acceptance.accepted if acceptance else None,
-        "rate": round(acceptance.rate, 4) if acceptance else None,
-        "kappa": one.note if one.kappa is None else round(one.kappa, 4),
-        "95 % interval": f"{one.interval[0]:.3f} to {one.interval[1]:.3f}" if one.interval else None,
-        **{measure: None if value is None else round(value, 4) for measure, value in rounded.items()},
-    }
 
 
 def show_feedback(store: Store, batch: int, feedback: Feedback) -> None:

@@ -194,16 +194,12 @@ def tell_cost(store: Store, corpus: str, domain: Domain, approaches: Sequence[Ap
 
 def cost_in_words(found: CostEstimate, model: str, *, by_batch: bool) -> str:
     """Return the estimate as Markdown."""
-    head = "| approach | calls | answered before | prompt tokens | completion tokens, at most | cost, at most |"
-    rows = [*found.approaches.items(), ("**all**", found.total)]
-    lines = [
-        f"| {name} | {one.calls} | {one.kept} | {one.prompt_tokens} | {one.completion_tokens} | {one.cost:.4g} |"
-        for name, one in rows
-    ]
+    rows = [("approach", *found.total.row), ("---", *("---:" for _ in found.total.row))]
+    rows += [(name, *map(str, one.row.values())) for name, one in {**found.approaches, "**all**": found.total}.items()]
     notes = [f"Prompt tokens: {found.total.method}."]
     notes += ["With the Batch API, the cost is half of that."] if by_batch else []
     notes += [f"No prices are set for {name}, so its cost is unknown." for name in found.priceless]
-    table = "\n".join([head, "|---|---:|---:|---:|---:|---:|", *lines])
+    table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
     return f"# Questions for {model}\n\n{table}\n\n{' '.join(notes)}"
 
 

@@ -2,33 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from abcdlink.cli.output import out, print_table
+from abcdlink.cli.output import out, print_rows
 
 if TYPE_CHECKING:
     from abcdlink.interannotator import Details
-    from abcdlink.interannotator.measures import Measures
-    from abcdlink.interannotator.multiple import Estimate, Interval, MultipleMeasures
+    from abcdlink.interannotator.multiple import Estimate, MultipleMeasures
     from abcdlink.interannotator.over_time import BatchParts, Difference
-
-COLUMNS = ("judged", "kappa", "95 % interval", "raw agreement", "95 % interval", "AC1", "95 % interval", "prevalence")
-
-
-def measures_row(name: str, one: Measures) -> tuple[object, ...]:
-    """Return one row of a table of measures, under a name and ``COLUMNS``."""
-    return (
-        name,
-        one.judged,
-        one.note if one.kappa is None else f"{one.kappa:.4f}",
-        _span(one.interval),
-        "" if one.observed is None else f"{one.observed:.3f}",
-        _span(one.observed_interval),
-        "" if one.ac1 is None else f"{one.ac1:.3f}",
-        _span(one.ac1_interval),
-        "" if one.prevalence is None else f"{one.prevalence:.3f}",
-    )
 
 
 def multiple_lines(all_of_them: MultipleMeasures) -> list[str]:
@@ -44,11 +26,11 @@ def multiple_lines(all_of_them: MultipleMeasures) -> list[str]:
 def print_details(found: Details, *, tables: bool) -> None:
     """Print differences, times and early stop in sentences; with ``tables`` also by document and over time."""
     if tables:
-        print_table("By pair", ("pair", *COLUMNS), (measures_row(*one) for one in found.documents.items()))
-        steps = (measures_row(f"{point.done}", point.measures) for point in found.curve.points)
+        print_rows("By pair", [{"pair": pair, **one.row} for pair, one in found.documents.items()])
+        steps = [{f"{found.curve.unit}s done": point.done, **point.measures.row} for point in found.curve.points]
         order = "order of submission" if found.curve.by_time else "order of appearance"
-        print_table(f"Learning curve, {order}", (f"{found.curve.unit}s done", *COLUMNS), steps)
-        print_table("Parts of each batch", ("part", "tasks", "seconds a task", "timed", *COLUMNS), _parts(found))
+        print_rows(f"Learning curve, {order}", steps)
+        print_rows("Parts of each batch", list(_parts(found)))
     for line in details_lines(found):
         out.print(line, soft_wrap=True, markup=False, highlight=False)
 
@@ -85,20 +67,21 @@ def _batch_of(one: BatchParts) -> str:
     return f"batch {one.batch}{order}, "
 
 
-def _parts(found: Details) -> Iterable[tuple[object, ...]]:
+def _parts(found: Details) -> Iterator[dict[str, object]]:
     for batch in found.positions:
         for number, part in enumerate(batch.parts, start=1):
-            name, *cells = measures_row(f"batch {batch.batch}, {number} of {len(batch.parts)}", part.measures)
-            yield name, part.tasks, "" if part.seconds is None else f"{part.seconds:.0f}", part.timed, *cells
+            yield {
+                "part": f"batch {batch.batch}, {number} of {len(batch.parts)}",
+                "tasks": part.tasks,
+                "seconds a task": "" if part.seconds is None else f"{part.seconds:.0f}",
+                "timed": part.timed,
+                **part.measures.row,
+            }
 
 
 def _estimate(one: Estimate, *, signed: bool = False) -> str:
     if one.value is None:
         return one.note
-    if signed:
-        return f"{one.value:+.4f}" + (f" ({one.interval[0]:+.3f} to {one.interval[1]:+.3f})" if one.interval else "")
-    return f"{one.value:.4f}" + (f" ({_span(one.interval)})" if one.interval else "")
-
-
-def _span(interval: Interval | None) -> str:
-    return "" if interval is None else f"{interval[0]:.3f} to {interval[1]:.3f}"
+    sign = "+" if signed else ""
+    ends = " to ".join(f"{end:{sign}.3f}" for end in one.interval or ())
+    return f"{one.value:{sign}.4f}" + (f" ({ends})" if ends else "")

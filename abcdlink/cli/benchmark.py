@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from abcdlink.cli.benchmark_tables import (
-    COLUMNS,
     as_json,
     print_corpus,
     print_overview,
-    row_of,
     say_cost,
     write_pictures,
 )
@@ -27,7 +25,7 @@ from abcdlink.cli.output import (
     SettingOption,
     listed,
     print_json,
-    print_table,
+    print_rows,
     say,
 )
 from abcdlink.errors import InputError
@@ -183,7 +181,7 @@ def run_benchmark(
         print_json(result.model_dump(mode="json"))
         return
     title = f"{run}: {result.pairs} synthetic pairs, {result.sources} sources with links; percent"
-    print_table(title, COLUMNS, map(row_of, result.approaches))
+    print_rows(title, [one.row for one in result.approaches])
     for note in result.notes:
         say(note)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from abcdlink.cli.output import err, print_table, say
+from abcdlink.cli.output import err, print_rows, print_table, say
 from abcdlink.linking.records import Aim
 
 if TYPE_CHECKING:
@@ -19,21 +19,18 @@ if TYPE_CHECKING:
     from abcdlink.stages.plan import BenchmarkPlan
     from abcdlink.store import Store
 
-COLUMNS = ("approach", "P", "R", "F1", "F1, all sources", "false links", "calibration error", "seconds", "cut")
 LLM_COLUMNS = ("approach", "P", "R", "F1", "95 % interval", "answered", "minus retriever", "95 % interval", "p", "cost")
 ACROSS_COLUMNS = ("approach", "P", "R", "F1", "seconds / 1,000 pairs", "cost / 1,000 pairs")
-COST_COLUMNS = ("model", "calls", "answered before", "prompt tokens", "answer tokens, at most", "cost, at most", "time")
 
 
 def say_cost(found: CostEstimate, run: str) -> None:
     """Print what is still to be asked of the LLMs, by model."""
     rows = []
     for model, one in found.models.items():
-        cost = "unknown: no prices" if model in found.priceless else f"{one.cost:.4g}"
+        cost: dict[str, object] = {"cost, at most": "unknown: no prices"} if model in found.priceless else {}
         time = "" if not one.calls else "unknown" if one.seconds is None else _duration(one.seconds)
-        tokens = (f"{one.prompt_tokens:,}", f"{one.completion_tokens:,}")
-        rows.append((model, f"{one.calls:,}", f"{one.kept:,}", *tokens, cost, time))
-    print_table(f"{run}: what is still to be asked of the LLMs", COST_COLUMNS, rows, to=err)
+        rows.append({"model": model, **one.row, **cost, "time": time})
+    print_rows(f"{run}: what is still to be asked of the LLMs", rows, to=err)
 
 
 def _duration(seconds: float) -> str:
@@ -49,7 +46,7 @@ def print_corpus(corpus: str, one: Benchmark, plan: BenchmarkPlan, definition: s
         f"{corpus}: {one.pairs} pairs, {one.sources} sources with links; percent, P@k as {definition}, "
         f"rules fitted for {'all sources' if plan.aim is Aim.ALL_SOURCES else 'sources with links'}"
     )
-    print_table(title, COLUMNS, map(row_of, one.approaches))
+    print_rows(title, [result.row for result in one.approaches])
     if len(plan.cutoffs) > 1:
         averages = average_f1(one.approaches, plan.cutoffs)
         at = ", ".join(map(str, plan.cutoffs))
@@ -162,20 +159,6 @@ def as_json(overview: Overview, plan: BenchmarkPlan, definition: str, domains: M
     across = [one.model_dump(mode="json") for one in overview.across]
     retrievers = [row.model_dump(mode="json") for row in overview.retrievers]
     return {"corpora": each, "overall": across, "retrievers": retrievers}
-
-
-def row_of(result: ApproachResult) -> tuple[str, ...]:
-    """Return one row of the table."""
-    scores = (result.precision, result.recall, result.f1, result.f1_over_all_sources)
-    error = f"{100 * result.calibration.error:.0f}" if result.calibration else ""
-    return (*score_cells(result, scores), error, f"{result.seconds:.1f}", str(result.cut))
-
-
-def score_cells(result: ApproachResult, scores: Iterable[float | None]) -> tuple[str, ...]:
-    """Return the cells that tables begin with: name, scores and false-link rate in percent; empty where unknown."""
-    false = result.all_sources.false_link_rate
-    rate = "" if false is None else f"{100 * false:.1f}"
-    return (result.approach.name, *("" if value is None else f"{100 * value:.2f}" for value in scores), rate)
 
 
 def _result_as_json(result: ApproachResult) -> dict[str, Any]:

@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from abcdlink.cli.output import JsonOption, RunArgument, RunDomainOption, listed, print_json, print_table, say
+from abcdlink.cli.output import (
+    JsonOption,
+    RunArgument,
+    RunDomainOption,
+    listed,
+    print_json,
+    print_rows,
+    print_table,
+    say,
+)
 from abcdlink.errors import InputError
 from abcdlink.linking.records import Scoring, Setup
 from abcdlink.progress import terminal
@@ -14,7 +23,6 @@ from abcdlink.progress import terminal
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from abcdlink.llm.estimate import Estimate
     from abcdlink.stages.plan import BenchmarkPlan
     from abcdlink.store import Store
 
@@ -23,7 +31,6 @@ ModesOption = Annotated[str, typer.Option(help="Comma-separated prompt modes, 1 
 ScoringsOption = Annotated[str, typer.Option(help="Comma-separated: answer, votes, probability.")]
 
 MOST_CANDIDATES = 1000
-COLUMNS = ("approach", "questions", "answered", "calls", "prompt tokens", "completion, at most", "cost, at most")
 
 
 def models(json: JsonOption = False) -> None:
@@ -120,10 +127,11 @@ def estimate(
     if json:
         print_json({"run": run, "model": asked, **found.model_dump(mode="json")})
         return
-    rows = [_row(name, one) for name, one in found.approaches.items()]
-    rows += [_row(f"all of {name}", one) for name, one in found.models.items()] if len(found.models) > 1 else []
-    rows += [_row("all of them", found.total)] if len(rows) > 1 else []
-    print_table(f"{run}: what is still to be asked of {asked}", COLUMNS, rows)
+    estimates = dict(found.approaches)
+    estimates |= {f"all of {name}": one for name, one in found.models.items()} if len(found.models) > 1 else {}
+    estimates |= {"all of them": found.total} if len(estimates) > 1 else {}
+    rows = [{"approach": name, **one.row} for name, one in estimates.items()]
+    print_rows(f"{run}: what is still to be asked of {asked}", rows)
     say(f"Prompt tokens: {found.total.method}.")
     say(f"The prefix cache of a server can save {found.total.shared_tokens} of them.")
     for name in found.priceless:
@@ -181,15 +189,3 @@ def _say_missing(store: Store, corpus_name: str, retrievers: Sequence[str]) -> N
 
     if missing := rankings_missing(store, corpus_name, retrievers):
         say(f"The {corpus_name} pairs must be ranked first, by {', '.join(missing)}.")
-
-
-def _row(name: str, one: Estimate) -> tuple[object, ...]:
-    return (
-        name,
-        one.questions,
-        one.kept,
-        one.calls,
-        one.prompt_tokens,
-        one.completion_tokens,
-        f"{one.cost:.4g}",
-    )

@@ -148,10 +148,10 @@ def _table(columns: Sequence[str], cells: Sequence[Sequence[str]], texts: int, *
     return table
 
 
-def print_rows(title: str, rows: Sequence[Mapping[str, object]], texts: int = 1) -> None:
+def print_rows(title: str, rows: Sequence[Mapping[str, object]], texts: int = 1, to: Console = out) -> None:
     """Print rows that all have the same columns; a missing value is an empty cell."""
     cells = [["" if value is None else value for value in row.values()] for row in rows]
-    print_table(title, list(rows[0]) if rows else [], cells, texts)
+    print_table(title, list(rows[0]) if rows else [], cells, texts, to)
 
 
 def shown(name: str, value: float | None) -> str:

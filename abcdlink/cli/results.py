@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from abcdlink.cli.agreement_details import COLUMNS, measures_row, multiple_lines, print_details
+from abcdlink.cli.agreement_details import multiple_lines, print_details
 from abcdlink.cli.output import (
     JsonOption,
     RunArgument,
@@ -76,18 +76,14 @@ def agreement(
 
 def print_agreement(result: Agreement, title: str) -> None:
     """Print acceptance by method, and agreement over all, by batch, method and pair of annotators."""
-    rows = [
-        (method, f"{a.accepted}/{a.candidates}", f"{a.rate:.1%}", f"{a.interval[0]:.1%} to {a.interval[1]:.1%}")
-        for method, a in result.acceptance.items()
-    ]
-    print_table(f"{title}: acceptance", ("method", "accepted", "rate", "95 % interval"), rows)
+    print_rows(f"{title}: acceptance", [{"method": method, **one.row} for method, one in result.acceptance.items()])
     measured = {
         "all": result,
         **{f"batch {batch}": measures for batch, measures in result.batches.items()},
         **{f"method {method}": measures for method, measures in result.methods.items()},
         **(result.annotator_pairs if len(result.annotator_pairs) > 1 else {}),
     }
-    print_table("Agreement", ("", *COLUMNS), (measures_row(*one) for one in measured.items()))
+    print_rows("Agreement", [{"": name, **one.row} for name, one in measured.items()])
     for line in multiple_lines(result.multiple) if result.multiple else ():
         out.print(line, soft_wrap=True, highlight=False)
 

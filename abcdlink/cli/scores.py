@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
-from abcdlink.cli.benchmark_tables import say_cost, score_cells
-from abcdlink.cli.output import JsonOption, RunArgument, listed, out, print_json, print_table, say
+from abcdlink.cli.benchmark_tables import say_cost
+from abcdlink.cli.output import JsonOption, RunArgument, listed, out, print_json, print_rows, print_table, say
 from abcdlink.evaluation.comparisons import Trait, Unit
 from abcdlink.evaluation.errors import Pattern
 from abcdlink.progress import terminal
@@ -17,25 +17,9 @@ from abcdlink.progress import terminal
 if TYPE_CHECKING:
     import pandas as pd
 
-    from abcdlink.evaluation.comparisons import Comparison
-    from abcdlink.evaluation.results import ApproachResult
-    from abcdlink.llm.records import Usage
     from abcdlink.reproduction import Figure, Reproduction
 
 
-COLUMNS = (
-    "approach",
-    "P",
-    "R",
-    "F1",
-    "F1, failures wrong",
-    "F1, all sources",
-    "false links",
-    "answered",
-    "seconds",
-    "cut",
-)
-LLM_COLUMNS = ("approach", "source sentences", "prompt tokens", "cached", "answer tokens", "seconds", "cost", "prompts")
 UnitOption = Annotated[Unit, typer.Option("--unit", help="What the bootstrap draws: source sentences, or whole pairs.")]
 
 
@@ -70,11 +54,10 @@ def scores(
         print_json(result.model_dump(mode="json"))
         return
     title = f"{run}: {result.pairs} synthetic pairs, {result.sources} sources with links; percent"
-    print_table(title, COLUMNS, map(_scores_row, best_first))
-    with_llm = [(one, result.usage.get(one.approach.asked.name)) for one in best_first if one.outcomes]
+    print_rows(title, [one.row for one in best_first])
+    with_llm = [one.llm_row(result.usage.get(one.approach.asked.name)) for one in best_first if one.outcomes]
     if with_llm:
-        rows = [_llm_row(one, usage) for one, usage in with_llm]
-        print_table(f"{run}: the LLM's answers, and what they cost", LLM_COLUMNS, rows, texts=2)
+        print_rows(f"{run}: the LLM's answers, and what they cost", with_llm, texts=2)
     for note in result.notes:
         say(note)
 
@@ -89,19 +72,6 @@ def _print_by(title: str, table: pd.DataFrame, names: list[str]) -> None:
         f1[row["approach"]].append(f"{100 * row['f1_of_all']:.2f}")
     columns = ("approach", *(f"{kind} ({size} sources)" for kind, size in sizes.items()))
     print_table(title, columns, [(name, *cells) for name, cells in f1.items()])
-
-
-def _scores_row(one: ApproachResult) -> tuple[str, ...]:
-    scores = (one.precision, one.recall, one.f1, one.f1_of_all, one.f1_over_all_sources)
-    return (*score_cells(one, scores), f"{one.answered} of {one.sources}", f"{one.seconds:.1f}", str(one.cut))
-
-
-def _llm_row(one: ApproachResult, usage: Usage | None) -> tuple[str, ...]:
-    outcomes = ", ".join(f"{count} {outcome.words}" for outcome, count in one.outcomes.items())
-    if usage is None:
-        return (one.approach.name, outcomes, "", "", "", "", "", one.prompt_hash)
-    tokens = (f"{usage.prompt_tokens:,}", f"{usage.cached_share:.0%}", f"{usage.completion_tokens:,}")
-    return (one.approach.name, outcomes, *tokens, f"{usage.seconds:.1f}", f"{usage.cost:.4f}", one.prompt_hash)
 
 
 def compare(
@@ -136,17 +106,12 @@ def compare(
         say("There is nothing to compare: the benchmark scored only one approach.")
         return
     title = f"{run}: F1 of {found[0].a}"
-    print_table(title, ("minus F1 of", "difference", "95 % interval", "p"), map(_row, found))
+    print_rows(title, [one.row for one in found])
     drawn = "source sentences" if unit == "source" else "pairs"
     say(
         f"In percentage points; unanswered questions count as wrong. Intervals by bootstrap over {drawn}; "
         f"p is corrected for {len(found)} comparison{'s' if len(found) > 1 else ''} (Holm)."
     )
-
-
-def _row(one: Comparison) -> tuple[str, ...]:
-    mean, low, high = (100 * value for value in (one.difference.mean, one.difference.low, one.difference.high))
-    return (one.b, f"{mean:+.2f}", f"{low:+.2f} to {high:+.2f}", f"{one.p_adjusted:.4f}")
 
 
 def errors(

@@ -49,6 +49,17 @@ class Comparison(Record):
         """Whether the 95 % interval of the difference excludes 0."""
         return not self.difference.low <= 0 <= self.difference.high
 
+    @property
+    def row(self) -> dict[str, object]:
+        """The comparison as a row of a table, in percentage points."""
+        mean, low, high = (100 * value for value in (self.difference.mean, self.difference.low, self.difference.high))
+        return {
+            "minus F1 of": self.b,
+            "difference": f"{mean:+.2f}",
+            "95 % interval": f"{low:+.2f} to {high:+.2f}",
+            "p": f"{self.p_adjusted:.4f}",
+        }
+
 
 def compare_with_best(table: pd.DataFrame, by: Unit = "source") -> list[Comparison]:
     """Compare the approach with the highest mean F1 (``a`` of each comparison) with all others, best first.

@@ -13,7 +13,7 @@ from abcdlink.corpus.gold import ABSENT, Match
 from abcdlink.corpus.records import Record
 from abcdlink.evaluation.scores import AllSources
 from abcdlink.linking.records import Approach, Decision
-from abcdlink.llm.records import Outcome
+from abcdlink.llm.records import Outcome, Usage
 
 EDGES = (0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1)
 """Of the bins: finer where most pairs of sentences are, as nearly all of these are no links."""
@@ -112,6 +112,38 @@ class ApproachResult(Record):
     def cost_per_1000_pairs(self) -> float:
         """What an LLM's answers cost in money; 0 when there was no pair."""
         return 1000 * self.cost / self.pairs if self.pairs else 0.0
+
+    @property
+    def row(self) -> dict[str, object]:
+        """The result as a row of a table: scores and rates in percent, empty where unknown, and seconds in total."""
+        rate = self.all_sources.false_link_rate
+        return {
+            "approach": self.approach.name,
+            "P": f"{100 * self.precision:.2f}",
+            "R": f"{100 * self.recall:.2f}",
+            "F1": f"{100 * self.f1:.2f}",
+            "F1, failures wrong": f"{100 * self.f1_of_all:.2f}",
+            "F1, all sources": "" if (f1 := self.f1_over_all_sources) is None else f"{100 * f1:.2f}",
+            "false links": "" if rate is None else f"{100 * rate:.1f}",
+            "calibration error": f"{100 * self.calibration.error:.0f}" if self.calibration else "",
+            "answered": f"{self.answered} of {self.sources}",
+            "seconds": f"{self.seconds:.1f}",
+            "cut": self.cut,
+        }
+
+    def llm_row(self, usage: Usage | None) -> dict[str, object]:
+        """Return what an LLM answered and what that cost, as a row of a table."""
+        usage = usage or Usage()
+        return {
+            "approach": self.approach.name,
+            "source sentences": ", ".join(f"{count} {outcome.words}" for outcome, count in self.outcomes.items()),
+            "prompt tokens": f"{usage.prompt_tokens:,}",
+            "cached": f"{usage.cached_share:.0%}",
+            "answer tokens": f"{usage.completion_tokens:,}",
+            "LLM seconds": f"{usage.seconds:.1f}",
+            "cost": f"{usage.cost:.4f}",
+            "prompts": self.prompt_hash,
+        }
 
 
 def count_outcomes(decisions: Iterable[Decision]) -> dict[Outcome, int]:

@@ -48,6 +48,25 @@ class Measures(Record):
     prevalence: float | None = Field(None, description="share of Link among all judgments")
     note: str = Field("", description="why a measure is undefined, or how it was made")
 
+    @property
+    def row(self) -> dict[str, object]:
+        """The measures as a row of a table, in fractions of 1."""
+        return {
+            "judged": self.judged,
+            "kappa": self.note if self.kappa is None else f"{self.kappa:.4f}",
+            "95 % interval": span(self.interval),
+            "raw agreement": "" if self.observed is None else f"{self.observed:.3f}",
+            "its 95 % interval": span(self.observed_interval),
+            "AC1": "" if self.ac1 is None else f"{self.ac1:.3f}",
+            "AC1, 95 % interval": span(self.ac1_interval),
+            "prevalence": "" if self.prevalence is None else f"{self.prevalence:.3f}",
+        }
+
+
+def span(interval: Interval | None, decimals: int = 3) -> str:
+    """Return an interval in words; empty where there is none."""
+    return "" if interval is None else f"{interval[0]:.{decimals}f} to {interval[1]:.{decimals}f}"
+
 
 class Values(NamedTuple):
     """The three measures of many tables, one value each; NaN where undefined."""
@@ -195,6 +214,16 @@ class Acceptance(Record):
     candidates: int
     rate: float
     interval: Interval
+
+    @property
+    def row(self) -> dict[str, object]:
+        """The acceptance as a row of a table, in percent."""
+        low, high = self.interval
+        return {
+            "accepted": f"{self.accepted}/{self.candidates}",
+            "rate": f"{self.rate:.1%}",
+            "interval of the rate": f"{low:.1%} to {high:.1%}",
+        }
 
 
 class Agreement(Measures):

@@ -46,6 +46,18 @@ class Estimate(Record):
     method: str
     seconds: float | None = None
 
+    @property
+    def row(self) -> dict[str, object]:
+        """The estimate as a row of a table."""
+        return {
+            "questions": f"{self.questions:,}",
+            "answered before": f"{self.kept:,}",
+            "calls": f"{self.calls:,}",
+            "prompt tokens": f"{self.prompt_tokens:,}",
+            "answer tokens, at most": f"{self.completion_tokens:,}",
+            "cost, at most": f"{self.cost:.4g}",
+        }
+
 
 def sum_of(estimates: Sequence[Estimate]) -> Estimate:
     """Return several models' estimates as one."""

@@ -38,7 +38,7 @@ def test_scores_are_sorted_best_first_and_count_failures_as_wrong(run: Run, stor
     assert one.answered < one.sources
     figures = [one.precision, one.recall, one.f1, one.f1 * one.answered / one.sources, one.all_sources.f1]
     assert row(table, LLM)[1:6] == [f"{100 * value:.2f}" for value in figures]
-    assert row(table, LLM)[7] == f"{one.answered} of {one.sources}"
+    assert row(table, LLM)[8] == f"{one.answered} of {one.sources}"
 
 
 def test_scores_report_the_outcomes_of_llm_questions(run: Run, store: Store):

@@ -127,11 +127,10 @@ def test_the_second_batch_is_compared_with_the_first(tmp_path: Path, shown: dict
     artifacts.show_agreement(store, 2, result)
     rows = {row["candidates"]: row for row in shown["spring-agreement-2"]["table"]}
     assert list(rows) == ["all", "method llm", "annotator-1 and annotator-2"]
-    assert rows["all"]["kappa"] == round(result.kappa or 0, 4)
-    assert (rows["method llm"]["accepted"], rows["method llm"]["judged"]) == (
-        result.acceptance["llm"].accepted,
-        result.acceptance["llm"].candidates,
-    )
+    assert rows["all"]["kappa"] == f"{result.kappa:.4f}"
+    of_llm = result.acceptance["llm"]
+    assert rows["method llm"]["accepted"] == f"{of_llm.accepted}/{of_llm.candidates}"
+    assert rows["method llm"]["judged"] == of_llm.candidates
     text = shown["spring-agreement-2-details"]["markdown"]
     change = (result.kappa or 0) - (agreement(first).kappa or 0)
     assert f"batch 2 minus batch 1: kappa {change:+.4f}" in text
