@@ -100,7 +100,7 @@ TEXTS = st.lists(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(
     TEXTS, st.sets(st.integers(0, 5)), st.sets(st.integers(0, 5)), st.lists(st.text("ab é消", max_size=3), max_size=3)
 )

@@ -130,7 +130,8 @@ def test_fitted_parameters_beat_every_fixed_cutoff_on_unseen_pairs(rule):
     fixed = max(f1(other, other_table, chosen(other_table, k, other)) for k in range(1, 9))
     # With a varying number of links, a rule based on scores wins; the widest gap is often the first.
     assert by_rule > fixed - (0.1 if rule is CutoffRule.GAP else 0)
-    assert cutoff.fitted_on.words == f"fitted on made (12 pairs, {corpus.source_count} sources with links)"
+    count = corpus.source_count
+    assert cutoff.fitted_on.words == f"fitted on the corpus 'made': 12 pairs, {count} source sentences with links"
     assert FittedCutoff.model_validate_json(cutoff.model_dump_json()) == cutoff
     assert fit_cutoff(rule, table.sample(frac=1, random_state=1), corpus).parameters == pytest.approx(cutoff.parameters)
 

@@ -337,7 +337,7 @@ def test_names_say_what_a_linker_needs():
 @pytest.fixture(scope="module")
 def strict(made):
     """Return a corpus with rankings in which people call only some of the equally similar pairs a link."""
-    corpus, rankings = made_corpus(seed=2, pairs=100, name="strict")
+    corpus, rankings = made_corpus(seed=2, pairs=60, name="strict")
     pairs = [
         pair.model_copy(update={"links": dict(list(pair.links.items())[: 1 + n % 2])})
         for n, pair in enumerate(corpus.pairs)
@@ -356,7 +356,7 @@ def judged(corpus, table, pairs, seed=0):
     return said
 
 
-@pytest.mark.parametrize(("name", "left"), [("learned-logistic", 0.5), ("learned-boosting", 0.7)])
+@pytest.mark.parametrize(("name", "left"), [("learned-logistic", 0.6), ("learned-boosting", 0.7)])
 def test_judgments_lower_the_calibration_error_on_unjudged_pairs(made, learned, strict, name, left):
     (before, rankings), _ = made
     corpus, base = strict
