@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime, timedelta
+from http import HTTPStatus
 from typing import Any, TypeVar, overload
 from uuid import UUID
 
@@ -19,7 +20,7 @@ from prefect.client.schemas.filters import (
     FlowRunFilterStateName,
 )
 from prefect.client.schemas.responses import SetStateStatus
-from prefect.exceptions import Abort, ObjectNotFound
+from prefect.exceptions import Abort, ObjectNotFound, PrefectHTTPStatusError
 from prefect.input import RunInput
 from prefect.runtime import flow_run as this_run
 from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL
@@ -194,6 +195,7 @@ def start(deployment: str, parameters: dict[str, Any], idempotency_key: str | No
     It is a top-level run, even if a flow starts it: Prefect cannot suspend a subflow.
 
     Raises:
+        InputError: when a parameter is not what the flow takes.
         ServiceError: when Prefect does not know the deployment.
     """
     from prefect.deployments import run_deployment
@@ -212,6 +214,14 @@ def start(deployment: str, parameters: dict[str, Any], idempotency_key: str | No
     except ObjectNotFound:
         msg = f"Prefect has no deployment {deployment}"
         raise ServiceError(msg, "run `abcdlink up`, which creates the deployments") from None
+    except PrefectHTTPStatusError as error:
+        if error.response.status_code != HTTPStatus.CONFLICT:
+            raise
+        why = (
+            str(error.response.json()["detail"]).rpartition("Validation failed for ")[2].replace(". Failure reason", "")
+        )
+        msg = f"a setting of the flow {deployment.partition('/')[0]} is invalid: {why}"
+        raise InputError(msg, "`--help` says what the options take") from None
 
 
 def start_once(deployment: str, parameters: dict[str, Any], idempotency_key: str) -> FlowRun:

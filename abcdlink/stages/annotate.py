@@ -140,7 +140,7 @@ def judged_so_far(store: Store, batches: Collection[int] = ()) -> list[Judgment]
     if lost or not judgments:
         what = f"of batch {lost[0]} " if lost else ""
         msg = f"run {store.key!r} has no judgments {what}yet"
-        raise InputError(msg, "adjudicate after a batch has been pulled, or name batches that have been")
+        raise InputError(msg, "wait until a batch has been pulled, or name batches that have been")
     return [judgment for judgment in judgments if not batches or judgment.batch in batches]
 
 

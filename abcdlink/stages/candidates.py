@@ -22,7 +22,7 @@ from abcdlink.candidates.pools import (
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Record
 from abcdlink.domain import Domain, targets_of
-from abcdlink.errors import AbcdlinkError, InputError
+from abcdlink.errors import AbcdlinkError, InputError, counted
 from abcdlink.evaluation.shortlist import Shortlist
 from abcdlink.judgments import Pool
 from abcdlink.layout import NATURAL, POOL_COUNTS, POOLS
@@ -278,8 +278,8 @@ def batches_of(store: Store, wanted: int | None = None) -> int:
     plan = plan_by_budget(store)
     there = plan.batches if plan else max(pool.batch for pool in store.read_records(POOLS, Pool))
     if wanted is not None and wanted > there:
-        msg = f"run {store.key!r} has candidates for {there} batches, and {wanted} are asked for"
-        raise InputError(msg, f"annotate it in {there} batches or fewer, or make candidates in another run")
+        msg = f"run {store.key!r} has candidates for {counted(there, 'batch', 'batches')}, and {wanted} are asked for"
+        raise InputError(msg, "ask for fewer batches, or make candidates for more in another run")
     return wanted or there
 
 

@@ -241,7 +241,9 @@ def start_exhaustive(
 def start_coding(
     run: RunArgument,
     domain: RunDomainOption = "",
-    most: Annotated[int, typer.Option("--errors", min=1, help="Wrong predictions to code, drawn at random.")] = 100,
+    most: Annotated[
+        int, typer.Option("--errors", min=1, max=5000, help="Wrong predictions to code, drawn at random.")
+    ] = 100,
     overlap: Annotated[int, typer.Option(min=1, max=10, help="Number of coders; each has their own project.")] = 2,
     pattern: Annotated[
         list[str] | None,

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import httpx
 import pytest
 from prefect.client.schemas import FlowRun
+from prefect.exceptions import PrefectHTTPStatusError
 
 from abcdlink.corpus.io import write_corpus
 from abcdlink.corpus.records import Pair
@@ -312,3 +314,20 @@ def test_what_a_flow_would_refuse_is_refused_before_it_starts(
     for words in (("qualify", "start", "new", "--links", "3"), ("rate", "start", "harbour", "--synthetic", "3")):
         with pytest.raises(InputError, match="other settings"):
             call(*words)
+
+
+def test_a_setting_that_prefect_refuses_is_one_clear_error(run: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    reason = (
+        "Error creating flow run: Validation failed for field 'annotation.reminder_block'. Failure reason: no slash"
+    )
+
+    def refuse(*_: object, **__: object) -> None:
+        request = httpx.Request("POST", "http://prefect.invalid")
+        response = httpx.Response(409, json={"detail": reason}, request=request)
+        raise PrefectHTTPStatusError(reason, request=request, response=response)
+
+    describe_run(run, find_domain("news"))
+    monkeypatch.setattr("tasks.runs.reach_server", lambda: None)
+    monkeypatch.setattr("prefect.deployments.run_deployment", refuse)
+    with pytest.raises(InputError, match=r"flow annotate is invalid: field 'annotation.reminder_block': no slash"):
+        call("annotate", "start", "harbour", "--reminders", "slack")
