@@ -91,7 +91,10 @@ def show_ratings(run: RunArgument, json: JsonOption = False) -> None:
     if json:
         print_json({"criteria": [one.model_dump(mode="json") for one in summaries]})
         return
-    print_rows(f"{run}: ratings", rows_of(summaries), texts=2)
+    if summaries:
+        print_rows(f"{run}: ratings", rows_of(summaries), texts=2)
+    else:
+        say("Nobody rated a document.")
 
 
 def start_adjudication(

@@ -308,6 +308,8 @@ def test_the_report_and_the_command_show_the_ratings(
         "Ratings by Fluency. synthetic: 1 times 1, 3 times 2, 0 times 3, 1 times 4, 1 times 5; natural: 0 times 1"
         in page
     )
+    keep_ratings(store, [], [])
+    assert "Nobody rated a document." in call("rate", "show", "harbour")
 
 
 def test_missing_ratings_name_the_flow_to_start(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
