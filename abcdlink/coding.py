@@ -18,7 +18,7 @@ from abcdlink.errors import InputError
 from abcdlink.evaluation.errors import ErrorKind
 from abcdlink.interannotator.measures import mean_kappa
 from abcdlink.interannotator.multiple import Estimate, alpha_estimate
-from abcdlink.judgments import BOTH, RANDOM, Label, Place, Pool, opaque
+from abcdlink.judgments import BOTH, RANDOM, Label, Place, Pool, in_reading_order, opaque
 
 OTHER = "other"
 """The pattern that says nothing without a comment."""
@@ -115,13 +115,8 @@ def wrong_predictions(pools: Sequence[Pool], links: Mapping[Place, bool], run_ke
 def drawn(errors: Sequence[WrongPrediction], most: int, corpus: Corpus, seed: int) -> list[WrongPrediction]:
     """Draw up to ``most`` wrong predictions at random; returns them in the order of the documents."""
     chosen = random.Random(seed).sample(list(errors), min(most, len(errors)))  # noqa: S311 - no secret
-    pairs = {pair.id: (number, pair) for number, pair in enumerate(corpus.pairs)}
-
-    def place(one: WrongPrediction) -> tuple[int, int, int]:
-        number, pair = pairs[one.pair]
-        return number, corpus.source_of(pair).position[one.source], corpus.target_of(pair).position[one.target]
-
-    return sorted(chosen, key=place)
+    by_place = {(one.pair, one.source, one.target): one for one in chosen}
+    return [by_place[place] for place in in_reading_order(by_place, corpus)]
 
 
 class MethodRow(Record):

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from pydantic import Field
 
-from abcdlink.corpus.records import Record, Refusal
+from abcdlink.corpus.records import Corpus, Record, Refusal
 from abcdlink.errors import SAVE_AS_UTF8, InputError
 from abcdlink.store import parse_records
 
@@ -107,6 +107,17 @@ def by_candidate(judgments: Sequence[Judgment]) -> dict[Place, dict[str, Judgmen
     for judgment in judgments:
         groups.setdefault(judgment.at, {})[judgment.annotator] = judgment
     return groups
+
+
+def in_reading_order(places: Iterable[Place], corpus: Corpus) -> list[Place]:
+    """Sort candidates by pair, then by the places of source and target sentence."""
+    pairs = {pair.id: (number, pair) for number, pair in enumerate(corpus.pairs)}
+
+    def order(place: Place) -> tuple[int, int, int]:
+        number, pair = pairs[place[0]]
+        return number, corpus.source_of(pair).position[place[1]], corpus.target_of(pair).position[place[2]]
+
+    return sorted(places, key=order)
 
 
 class LabelRule(StrEnum):

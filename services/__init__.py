@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import Field, ValidationError
 
+from abcdlink.corpus.records import Record
 from abcdlink.folders import write_atomically
 
 
@@ -20,7 +21,7 @@ class ServiceState(StrEnum):
     FAILED = "failed"
 
 
-class Service(BaseModel):
+class Service(Record):
     """The present state of one service.
 
     Attributes:
@@ -30,8 +31,6 @@ class Service(BaseModel):
         log: path of its log; empty when it is not managed.
     """
 
-    model_config = ConfigDict(frozen=True)
-
     name: str
     state: ServiceState
     url: str = ""
@@ -40,19 +39,17 @@ class Service(BaseModel):
     log: str = ""
 
 
-class Stack(BaseModel):
+class Stack(Record):
     """All services of one home.
 
     ``started``: those that this call of ``up`` started. ``login``: how to log in to the local servers, without a
     password or token. ``notes``: what else the reader should know, one sentence each.
     """
 
-    model_config = ConfigDict(frozen=True)
-
     services: list[Service]
-    started: list[str] = []
+    started: list[str] = Field([])
     login: str = ""
-    notes: list[str] = []
+    notes: list[str] = Field([])
 
     @property
     def ready(self) -> bool:
@@ -68,10 +65,8 @@ class Result(StrEnum):
     FAIL = "fail"
 
 
-class Check(BaseModel):
+class Check(Record):
     """One check of ``doctor``: what was found and, unless it is fine, how to fix it."""
-
-    model_config = ConfigDict(frozen=True)
 
     name: str
     result: Result
@@ -84,20 +79,18 @@ SILENT_SECONDS = 120.0
 """Age of a heartbeat above which something is wrong."""
 
 
-class Heartbeat(BaseModel):
+class Heartbeat(Record):
     """What the watcher did last: when it ``looked``, and how many suspended runs were ``waiting``.
 
     ``awake``: since when the machine has been awake, if it slept while the watcher ran. ``error``: why the newest look
     failed; ``faults``: run name -> what went wrong with this run alone.
     """
 
-    model_config = ConfigDict(frozen=True)
-
     looked: datetime
     awake: datetime | None = None
     waiting: int = 0
     error: str = ""
-    faults: dict[str, str] = {}
+    faults: dict[str, str] = Field({})
 
     def write(self, home: Path) -> None:
         """Write it to the home folder."""

@@ -44,7 +44,8 @@ def card(dataset: Dataset) -> str:
     return environment.get_template("card.md.j2").render(
         head=yaml.safe_dump(_head(dataset, domain), allow_unicode=True, sort_keys=False, width=1_000),
         domain=domain.settings,
-        guidelines=_demoted(newest_guidelines(dataset.store, domain.guidelines)),
+        # Their headings two levels lower, below the card's own.
+        guidelines=HEADING.sub("##", newest_guidelines(dataset.store, domain.guidelines)),
         dataset=dataset,
         statistics=_statistics(dataset),
         history=dataset.store.manifest.get("corpus", {}).get("history", []),
@@ -126,11 +127,6 @@ def _methods(dataset: Dataset) -> dict[str, str]:
 
 def _said(link: bool | None) -> str:
     return {True: "link", False: "no link", None: "no label"}[link]
-
-
-def _demoted(markdown: str) -> str:
-    """Return the guidelines with their headings two levels lower, below the card's own."""
-    return HEADING.sub("##", markdown)
 
 
 def _cell(text: object) -> str:

@@ -14,7 +14,16 @@ from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Corpus, Pair, Record
 from abcdlink.errors import InputError
 from abcdlink.interannotator.groups import required_judgments
-from abcdlink.judgments import Annotator, Judgment, Label, LabelRule, Provenance, by_candidate, verdict
+from abcdlink.judgments import (
+    Annotator,
+    Judgment,
+    Label,
+    LabelRule,
+    Provenance,
+    by_candidate,
+    in_reading_order,
+    verdict,
+)
 from abcdlink.layout import ADJUDICATIONS, ADJUDICATORS, ANNOTATORS, JUDGMENTS, NATURAL
 from abcdlink.store import Store
 
@@ -73,14 +82,14 @@ def labelled_candidates(
     pairs = {pair.id: pair for pair in corpus.pairs}
     enough = required_judgments(judgments) if needed is None else needed
     decided = by_place(adjudications)
-    placed = []
-    order = {pair_id: index for index, pair_id in enumerate(pairs)}
+    found = {}
     for (pair_id, source, target), group in by_candidate(judgments).items():
-        pair = _checked(pairs.get(pair_id), corpus, (pair_id, source, target))
-        first, decision = next(iter(group.values())), decided.get((pair_id, source, target))
+        at = pair_id, source, target
+        pair = _checked(pairs.get(pair_id), corpus, at)
+        first, decision = next(iter(group.values())), decided.get(at)
         said, outcome = [j.label for j in group.values()], decision.label if decision else None
         labels = {each: verdict(said, each, enough, outcome) for each in LabelRule}
-        candidate = LabelledCandidate(
+        found[at] = LabelledCandidate(
             batch=first.batch,
             pair=pair_id,
             source_document=pair.source,
@@ -105,9 +114,7 @@ def labelled_candidates(
             consensus=decision.consensus if decision else None,
             simulated=any(name in simulated for name in (*group, *([decision.adjudicator] if decision else []))),
         )
-        place = corpus.source_of(pair).position[source], corpus.target_of(pair).position[target]
-        placed.append(((order[pair_id], *place), candidate))
-    return [candidate for _, candidate in sorted(placed, key=lambda item: item[0])]
+    return [found[at] for at in in_reading_order(found, corpus)]
 
 
 def natural_order(annotator: str) -> tuple[str, int, str]:

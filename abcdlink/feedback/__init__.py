@@ -15,7 +15,7 @@ from pydantic import Field
 
 from abcdlink.corpus.records import Corpus, Record
 from abcdlink.feedback.patterns import Pattern, View, views_of
-from abcdlink.judgments import Judgment, Label, Place, by_candidate, opaque
+from abcdlink.judgments import Judgment, Label, Place, by_candidate, in_reading_order, opaque
 
 MOST_CASES = 12
 """Cases of one round: about a quarter of an hour for each annotator."""
@@ -57,7 +57,7 @@ def choose_cases(run_key: str, judgments: Sequence[Judgment], corpus: Corpus, se
         for key, group in by_candidate(judgments).items()
         if len({judgment.label for judgment in group.values()}) > 1
     }
-    chosen = _in_order(_varied(sorted(differing), views, seed), corpus)
+    chosen = in_reading_order(_varied(sorted(differing), views, seed), corpus)
     return [_case(run_key, key, differing[key], views[key]) for key in chosen]
 
 
@@ -81,23 +81,12 @@ def _varied(keys: Sequence[Place], views: Mapping[Place, View], seed: int) -> li
     return chosen
 
 
-def _in_order(keys: Sequence[Place], corpus: Corpus) -> list[Place]:
-    """Sort candidates by pair, then by the places of source and target sentence."""
-    pairs = {pair.id: (number, pair) for number, pair in enumerate(corpus.pairs)}
-
-    def place(key: Place) -> tuple[int, int, int]:
-        number, pair = pairs[key[0]]
-        return number, corpus.source_of(pair).position[key[1]], corpus.target_of(pair).position[key[2]]
-
-    return sorted(keys, key=place)
-
-
 def _case(run_key: str, key: Place, group: Mapping[str, Judgment], view: View) -> Case:
     pair, source, target = key
     judgments = list(group.values())
     opinions = [Opinion(label=one.label, flags=one.flags, comment=one.comment) for one in judgments]
     return Case(
-        key=case_key(run_key, judgments[0].batch, key),
+        key=opaque(run_key, f"feedback {judgments[0].batch}", *key),
         batch=judgments[0].batch,
         pair=pair,
         source=source,
@@ -106,11 +95,6 @@ def _case(run_key: str, key: Place, group: Mapping[str, Judgment], view: View) -
         # Sorted by what was said, so that the order does not tell who said it.
         opinions=tuple(sorted(opinions, key=lambda one: (one.label is not Label.LINK, one.flags, one.comment))),
     )
-
-
-def case_key(run_key: str, batch: int, key: Place) -> str:
-    """Return the opaque, stable name of a case's task: 16 hex digits."""
-    return opaque(run_key, f"feedback {batch}", *key)
 
 
 class SecondAnswer(Record):
