@@ -9,13 +9,13 @@ from typing import TypeVar
 
 from abcdlink.corpus.records import Corpus, Record
 from abcdlink.errors import InputError
-from abcdlink.judgments import Candidate, Judgment, Label, Place, Pool, by_candidate, opaque
+from abcdlink.judgments import AtPlace, Candidate, Judgment, Label, Place, Pool, by_candidate, opaque
 from abcdlink.layout import JUDGMENTS
 
 R = TypeVar("R", bound=Record)
 
 
-class Adjudication(Record):
+class Adjudication(AtPlace):
     """The decision on one disputed candidate.
 
     ``adjudicator``: pseudonym; that of an annotator where one of the annotators decided. ``comment``: on
@@ -24,19 +24,11 @@ class Adjudication(Record):
     """
 
     batch: int
-    pair: str
-    source: str
-    target: str
     adjudicator: str
     label: Label
     comment: str = ""
     consensus: bool
     submitted: datetime | None = None
-
-    @property
-    def at(self) -> Place:
-        """The candidate that was decided on."""
-        return self.pair, self.source, self.target
 
 
 def by_place(adjudications: Iterable[Adjudication]) -> dict[Place, Adjudication]:

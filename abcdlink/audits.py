@@ -26,7 +26,7 @@ import numpy as np
 
 from abcdlink.corpus.records import Record
 from abcdlink.errors import InputError
-from abcdlink.judgments import Place
+from abcdlink.judgments import AtPlace, Place
 from abcdlink.statistics import Estimate
 
 if TYPE_CHECKING:
@@ -136,19 +136,11 @@ class Audited:
         return float(self._weight[part & ~self._random].sum()), float(self._weight[part & self._random].sum())
 
 
-class AuditedCandidate(Record):
+class AuditedCandidate(AtPlace):
     """A candidate that people judge. ``chance``: of all candidates of its kind to be among them."""
 
-    pair: str
-    source: str
-    target: str
     probability: float
     chance: float
-
-    @property
-    def at(self) -> Place:
-        """The candidate."""
-        return self.pair, self.source, self.target
 
 
 class Audit(Record):

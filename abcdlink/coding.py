@@ -18,7 +18,7 @@ from abcdlink.errors import InputError
 from abcdlink.evaluation.errors import ErrorKind
 from abcdlink.interannotator.measures import mean_kappa
 from abcdlink.interannotator.multiple import Estimate, alpha_estimate
-from abcdlink.judgments import BOTH, RANDOM, Label, Place, Pool, in_reading_order, opaque
+from abcdlink.judgments import BOTH, RANDOM, AtPlace, Label, Place, Pool, in_reading_order, opaque
 
 OTHER = "other"
 """The pattern that says nothing without a comment."""
@@ -65,13 +65,10 @@ def patterns_in(lines: Sequence[str]) -> tuple[CodingPattern, ...]:
     return tuple(found)
 
 
-class WrongPrediction(Record):
+class WrongPrediction(AtPlace):
     """A candidate on which methods were wrong; ``key``: opaque name of its task, ``methods``: those that were."""
 
     key: str
-    pair: str
-    source: str
-    target: str
     kind: ErrorKind
     methods: tuple[str, ...]
 
@@ -115,7 +112,7 @@ def wrong_predictions(pools: Sequence[Pool], links: Mapping[Place, bool], run_ke
 def drawn(errors: Sequence[WrongPrediction], most: int, corpus: Corpus, seed: int) -> list[WrongPrediction]:
     """Draw up to ``most`` wrong predictions at random; returns them in the order of the documents."""
     chosen = random.Random(seed).sample(list(errors), min(most, len(errors)))  # noqa: S311 - no secret
-    by_place = {(one.pair, one.source, one.target): one for one in chosen}
+    by_place = {one.at: one for one in chosen}
     return [by_place[place] for place in in_reading_order(by_place, corpus)]
 
 

@@ -29,6 +29,19 @@ SECONDS_A_CANDIDATE = 11.0
 """What one annotator is assumed to take for one candidate, until a run has measured it."""
 
 
+class AtPlace(Record):
+    """What is about one candidate."""
+
+    pair: str
+    source: str
+    target: str
+
+    @property
+    def at(self) -> Place:
+        """The candidate."""
+        return self.pair, self.source, self.target
+
+
 class Candidate(Record):
     """A proposed target sentence; ``method`` says which approach proposed it, never shown."""
 
@@ -57,7 +70,7 @@ class Label(StrEnum):
     NO_LINK = "No Link"
 
 
-class Judgment(Record):
+class Judgment(AtPlace):
     """One annotator's Link / No Link on one candidate.
 
     ``annotator``: pseudonym within the run (``annotator-1``); ``seconds``: time spent on the whole
@@ -67,9 +80,6 @@ class Judgment(Record):
     """
 
     batch: int
-    pair: str
-    source: str
-    target: str
     method: str
     annotator: str
     label: Label
@@ -78,11 +88,6 @@ class Judgment(Record):
     flags: tuple[str, ...] = ()
     comment: str = ""
     rest: bool = False
-
-    @property
-    def at(self) -> Place:
-        """The candidate that was judged."""
-        return self.pair, self.source, self.target
 
 
 class Annotator(Record):

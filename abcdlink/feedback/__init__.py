@@ -15,7 +15,7 @@ from pydantic import Field
 
 from abcdlink.corpus.records import Corpus, Record
 from abcdlink.feedback.patterns import Pattern, View, views_of
-from abcdlink.judgments import Judgment, Label, Place, by_candidate, in_reading_order, opaque
+from abcdlink.judgments import AtPlace, Judgment, Label, Place, by_candidate, in_reading_order, opaque
 
 MOST_CASES = 12
 """Cases of one round: about a quarter of an hour for each annotator."""
@@ -29,7 +29,7 @@ class Opinion(Record):
     comment: str = ""
 
 
-class Case(Record):
+class Case(AtPlace):
     """A candidate on which annotators differ.
 
     ``key``: opaque and stable name of its task. ``patterns``: which it shows. ``opinions``: those who said
@@ -38,9 +38,6 @@ class Case(Record):
 
     key: str
     batch: int = Field(ge=1)
-    pair: str
-    source: str
-    target: str
     patterns: tuple[Pattern, ...]
     opinions: tuple[Opinion, ...]
 
@@ -97,13 +94,10 @@ def _case(run_key: str, key: Place, group: Mapping[str, Judgment], view: View) -
     )
 
 
-class SecondAnswer(Record):
+class SecondAnswer(AtPlace):
     """What an annotator said of a case after reading what others said of it."""
 
     batch: int
-    pair: str
-    source: str
-    target: str
     annotator: str
     label: Label
     comment: str = ""
@@ -157,7 +151,7 @@ def settled(judgments: Sequence[Judgment], answers: Sequence[SecondAnswer]) -> d
     """Return the last answer on each candidate that was settled: all who judged it answered again, the same."""
     again: dict[Place, dict[str, SecondAnswer]] = {}
     for answer in answers:
-        again.setdefault((answer.pair, answer.source, answer.target), {})[answer.annotator] = answer
+        again.setdefault(answer.at, {})[answer.annotator] = answer
     return {
         at: list(again[at].values())[-1]
         for at, group in by_candidate(judgments).items()
@@ -175,13 +169,12 @@ def outcome_of(
     first = by_candidate(judgments)
     second: dict[tuple[str, str, str], dict[str, Label]] = {}
     for answer in answers:
-        second.setdefault((answer.pair, answer.source, answer.target), {})[answer.annotator] = answer.label
+        second.setdefault(answer.at, {})[answer.annotator] = answer.label
     changed: Counter[str] = Counter()
     answered = resolved = 0
     for case in cases:
-        key = (case.pair, case.source, case.target)
-        again = {who: label for who, label in second.get(key, {}).items() if who in first[key]}
-        changed.update(who for who, label in again.items() if label is not first[key][who].label)
+        again = {who: label for who, label in second.get(case.at, {}).items() if who in first[case.at]}
+        changed.update(who for who, label in again.items() if label is not first[case.at][who].label)
         if len(again) > 1:
             answered += 1
             resolved += len(set(again.values())) == 1

@@ -231,7 +231,7 @@ def _said_again(store: Store) -> dict[Place, dict[str, Label]]:
     """Return candidate -> annotator -> what they said after the feedback."""
     found: dict[Place, dict[str, Label]] = {}
     for one in second_answers(store):
-        found.setdefault((one.pair, one.source, one.target), {})[one.annotator] = one.label
+        found.setdefault(one.at, {})[one.annotator] = one.label
     return found
 
 

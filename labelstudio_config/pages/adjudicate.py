@@ -157,7 +157,7 @@ def adjudications_in(
             Adjudication(
                 **one.model_dump(include=SAME),
                 adjudicator=one.annotator,
-                consensus=one.annotator in judged.get((one.pair, one.source, one.target), {}),
+                consensus=one.annotator in judged.get(one.at, {}),
             )
             for one in decided
         ],

@@ -103,7 +103,7 @@ FILES: list[tuple[str, dict[str, Any], str, str]] = [
     ("import text t --out made", {"t/a.txt": "{\\rtf1 One.}"}, "a.txt is rich text (RTF)", "plain text"),
     ("agreement a.jsonl", {"a.jsonl": "{\n"}, "a.jsonl, line 1: it is not JSON", "Judgment"),
     ("agreement a.jsonl", {"a.jsonl": b"\x80"}, "a.jsonl is not UTF-8", "UTF-8"),
-    ("agreement a.jsonl", {"a.jsonl": "{}\n"}, "a.jsonl, line 1: batch is missing", "Judgment"),
+    ("agreement a.jsonl", {"a.jsonl": "{}\n"}, "a.jsonl, line 1: pair is missing", "Judgment"),
     ("agreement a.csv", {"a.csv": HEAD}, "a.csv has no judgments", "annotations.csv"),
     ("agreement a.csv", {"a.csv": HEAD + "d,0,1,bm25,Yes,No\n"}, "'Yes' is not a label", "fix the rows"),
     ("agreement a.jsonl", {"a.jsonl": ""}, "a.jsonl has no judgments", "judgments.jsonl"),
