@@ -8,12 +8,13 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from abcdlink.boundaries import AskedDocument
-from abcdlink.corpus.records import Document, Sentence
+from abcdlink.corpus.records import Document
 from labelstudio_config.client import Client
 from labelstudio_config.pages import title_of
 from labelstudio_config.pages.boundaries import boundary_project, boundary_tasks, segmentations_in
 from labelstudio_config.projects import push_tasks
 from tests.browser.window import close_guidelines, close_window, picture
+from tests.helpers import builders
 from tests.helpers.pulls import read_project
 
 ATTACK = "<img src=x onerror=alert(1)> {{idx}} $doc_title &amp; <b>bold</b>"
@@ -30,7 +31,7 @@ def document(name: str) -> Document:
     texts += [
         f"Sentence number {n} of a long document tells what was decided and what it costs." for n in range(SIZE - 5)
     ]
-    return Document(id=name, sentences=tuple(Sentence(id=f"s{i}", text=t) for i, t in enumerate([*texts, ATTACK])))
+    return builders.document(name, [*texts, ATTACK], "s{n}")
 
 
 DOCUMENTS = {name: document(name) for name in ("one", "two")}

@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 from abcdlink.candidates.pools import PoolMode, PoolRules, Proposals, build_pools, sampled, split_batches
 from abcdlink.corpus.io import read_corpus_from, write_corpus_to
-from abcdlink.corpus.records import Corpus, Document, Pair, PairKind, Refusal, Sentence
+from abcdlink.corpus.records import Corpus, Document, Pair, PairKind, Refusal
 from abcdlink.domain import find_domain
 from abcdlink.folders import LocalFolder
 from abcdlink.judgments import Annotator, Judgment, Skip
@@ -22,7 +22,7 @@ from abcdlink.stages.intake import describe_run
 from abcdlink.stages.shortlist import quick_shortlist
 from abcdlink.store import Store, open_run
 from abcdlink.validation import Validation, style, validate
-from tests.helpers.builders import judged
+from tests.helpers.builders import document, judged
 from tests.helpers.example_benchmark import benchmark
 
 KEY = "harbour"
@@ -41,15 +41,12 @@ FACTS = [
 ]
 
 
-def _document(name: str, chooser: random.Random, size: int) -> Document:
-    texts = [f"{chooser.choice(FACTS)}" for _ in range(size)]
-    return Document(id=name, sentences=tuple(Sentence(id=str(n), text=t) for n, t in enumerate(texts)))
-
-
 def _corpus(kind: PairKind, chooser: random.Random, count: int = 6) -> Corpus:
     pairs, documents = [], {}
     for number in range(count):
-        source, target = (_document(f"{kind}-{number}-{side}", chooser, 8) for side in ("a", "b"))
+        source, target = (
+            document(f"{kind}-{number}-{side}", [chooser.choice(FACTS) for _ in range(8)]) for side in "ab"
+        )
         documents |= {source.id: source, target.id: target}
         links = {"0": ("1", "7"), "4": ("2",), "7": ("0", "1", "3")} if kind is PairKind.SYNTHETIC else None
         pairs.append(Pair(id=f"{kind}-{number}", source=source.id, target=target.id, kind=kind, links=links))

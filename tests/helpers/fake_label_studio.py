@@ -23,6 +23,7 @@ from abcdlink.store import Store, open_run
 from labelstudio_config.client import Client, without_state
 from labelstudio_config.pages.annotate import LinkingPage
 from tasks.projects import push
+from tests.helpers.annotation import as_read
 from tests.helpers.example_run import make_pools, take_in
 from tests.helpers.homes import configure
 
@@ -121,17 +122,7 @@ class FakeLabelStudio(Client):
         task, number, at = self.task(key, project), next(self.ids), f"2026-01-01T{next(self.minutes) // 60:02}:00:00Z"
         chosen = [] if skipped else range(len(task["data"]["candidates"]))
         result = [{"from_name": f"link_{n}", "value": {"choices": [label]}} for n in chosen]
-        task["annotations"].append(
-            {
-                "id": number,
-                "completed_by": user,
-                "updated_by": user,
-                "updated_at": at,
-                "was_cancelled": skipped,
-                "lead_time": 2.0,
-                "result": result,
-            }
-        )
+        task["annotations"].append(as_read(number, user, result, at, cancelled=skipped) | {"lead_time": 2.0})
         return number
 
     def change(self, annotation: int, label: str, by: int | None = None) -> None:

@@ -9,14 +9,14 @@ from tempfile import TemporaryDirectory
 
 from abcdlink.adjudicate import Adjudication, disputed
 from abcdlink.corpus.io import write_corpus_to
-from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
+from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.domain import find_domain
 from abcdlink.folders import LocalFolder
 from abcdlink.judgments import Annotator, Judgment, Label
 from abcdlink.layout import ADJUDICATIONS, ADJUDICATORS
 from abcdlink.stages.intake import describe_run
 from abcdlink.store import Store
-from tests.helpers.builders import judgment
+from tests.helpers.builders import document, judgment
 
 TEXTS = [
     "A plain sentence.",
@@ -39,15 +39,12 @@ PAIRS = ("../../etc/passwd", 'a,"b"\n<c>&\x01 \N{FACE WITH TEARS OF JOY}')
 ACCOUNTS = ("rosa.luchs@example.org", "otto.dachs@example.org", "ida.marder@example.org")
 
 
-def sentence_id(number: int) -> str:
+def sentence_id(number: int | str) -> str:
     return f's{number} "é",\n<{number}>\x02'
 
 
 def hostile_corpus() -> Corpus:
-    documents = {}
-    for name in ("A doc: é", "B\tdoc"):
-        sentences = tuple(Sentence(id=sentence_id(n), text=text) for n, text in enumerate(TEXTS))
-        documents[name] = Document(id=name, sentences=sentences)
+    documents = {name: document(name, TEXTS, sentence_id("{n}")) for name in ("A doc: é", "B\tdoc")}
     # Each document is the source of one pair and the target of the other; one pair was never judged.
     pairs = [
         Pair(id=PAIRS[0], source="A doc: é", target="B\tdoc"),

@@ -10,21 +10,8 @@ from collections.abc import Callable
 from tests.helpers.fake_llm import Request, Response, says
 
 WORDS = [
-    "river",
-    "stone",
-    "cloud",
-    "paper",
-    "garden",
-    "window",
-    "market",
-    "silver",
-    "winter",
-    "bridge",
-    "music",
-    "letter",
-    "island",
-    "candle",
-    "forest",
+    *("river", "stone", "cloud", "paper", "garden", "window", "market", "silver"),
+    *("winter", "bridge", "music", "letter", "island", "candle", "forest"),
 ]
 
 

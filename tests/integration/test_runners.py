@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from abcdlink.corpus.io import read_corpus_from, write_corpus, write_corpus_to
-from abcdlink.corpus.records import Corpus, Document, Pair, PairKind, Sentence
+from abcdlink.corpus.records import Corpus, Pair, PairKind
 from abcdlink.domain import find_domain
 from abcdlink.errors import InputError
 from abcdlink.layout import labels_file, rank_plan_file
@@ -26,6 +26,7 @@ from abcdlink.stages.rank import RankPlan, read_rankings
 from abcdlink.store import Store
 from tasks.running import task_runner, worker_count
 from tests import ROOT
+from tests.helpers.builders import document
 from tests.helpers.example_run import FACTS
 from tests.helpers.homes import configure
 from tests.helpers.labels import made, run_with_linker
@@ -43,8 +44,7 @@ def synthetic(pairs: int) -> Corpus:
     for number in range(pairs):
         for side in "ab":
             texts = (f"{chooser.choice(FACTS)} Item {chooser.randrange(99)}." for _ in range(6))
-            sentences = tuple(Sentence(id=str(n), text=text) for n, text in enumerate(texts))
-            documents[f"{number}{side}"] = Document(id=f"{number}{side}", sentences=sentences)
+            documents[f"{number}{side}"] = document(f"{number}{side}", texts)
         links = {"0": ("1", "3"), "2": ("2",)}
         pair = Pair(id=f"p{number}", source=f"{number}a", target=f"{number}b", kind=PairKind.SYNTHETIC, links=links)
         made.append(pair)

@@ -22,12 +22,13 @@ from abcdlink.boundaries import (
     segment,
 )
 from abcdlink.corpus.io import read_corpus, read_corpus_from, write_corpus_to
-from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
+from abcdlink.corpus.records import Corpus, Document, Pair
 from abcdlink.errors import InputError
 from abcdlink.store import Store, open_run
 from abcdlink.whatnow import what_now
 from labelstudio_config.pages.annotate import candidate_id
 from labelstudio_config.pages.boundaries import HIDDEN, NOTHING, BoundaryPage, boundary_project, boundary_tasks
+from tests.helpers import builders
 from tests.helpers.command_line import call
 from tests.helpers.pulls import OneProject, read_project
 
@@ -40,7 +41,7 @@ LINES = [
 
 
 def document(*texts: str, name: str = "d") -> Document:
-    return Document(id=name, sentences=tuple(Sentence(id=f"s{i}", text=text) for i, text in enumerate(texts)))
+    return builders.document(name, texts, "s{n}")
 
 
 def corpus(*documents: Document, links: dict[str, tuple[str, ...]] | None = None) -> Corpus:

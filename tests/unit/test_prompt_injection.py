@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 
 import pytest
 from hypothesis import assume, given, settings
@@ -24,6 +25,7 @@ from abcdlink.llm.client import LLM
 from abcdlink.llm.parsing import parse
 from abcdlink.llm.records import Answer, Outcome, Question
 from abcdlink.templates import CONTROL, as_data
+from tests.helpers import builders
 from tests.helpers.linking import GivenLLM
 
 PARTS = st.sampled_from(
@@ -55,8 +57,7 @@ TEXTS = st.lists(PARTS, min_size=1, max_size=8).map("".join).filter(lambda text:
 DOMAINS = {name: find_domain(name) for name in ("news", "reviews", "news@paper")}
 
 
-def document(name: str, texts: list[str]) -> Document:
-    return Document(id=name, sentences=tuple(Sentence(id=f"{name}{i}", text=text) for i, text in enumerate(texts)))
+document = partial(builders.document, ids="{name}{n}")
 
 
 def tidy(text: str) -> str:

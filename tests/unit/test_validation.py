@@ -5,7 +5,7 @@ import random
 import pytest
 from textstat import textstat
 
-from abcdlink.corpus import Corpus, Document, Pair, PairKind, Sentence
+from abcdlink.corpus import Corpus, Pair, PairKind
 from abcdlink.corpus.io import write_corpus, write_corpus_to
 from abcdlink.domain import find_domain
 from abcdlink.errors import InputError
@@ -15,6 +15,7 @@ from abcdlink.stages.generate import run_validation
 from abcdlink.store import open_run
 from abcdlink.validation import Validation, cliffs_delta, style_of, validate
 from abcdlink.validation.style import load_classifier, mtld, type_token_ratio
+from tests.helpers import builders
 from tests.helpers.tiny_models import tiny_bert
 
 DOMAIN = find_domain("news")
@@ -24,8 +25,7 @@ def corpus(kind, *pairs):
     documents, made = {}, []
     for number, (source, target, links) in enumerate(pairs):
         for side, texts in (("a", source), ("b", target)):
-            sentences = tuple(Sentence(id=str(i), text=text) for i, text in enumerate(texts))
-            documents[f"{side}{number}"] = Document(id=f"{side}{number}", sentences=sentences)
+            documents[f"{side}{number}"] = builders.document(f"{side}{number}", texts)
         made.append(Pair(id=str(number), source=f"a{number}", target=f"b{number}", kind=kind, links=links))
     return Corpus(name="c", documents=documents, pairs=made)
 
@@ -54,7 +54,7 @@ def test_measures_are_what_they_claim():
 
 
 def document(*texts):
-    return Document(id="d", sentences=tuple(Sentence(id=str(i), text=text) for i, text in enumerate(texts)))
+    return builders.document("d", texts)
 
 
 def test_the_type_token_ratio_does_not_fall_with_document_length():

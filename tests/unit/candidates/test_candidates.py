@@ -22,11 +22,13 @@ from abcdlink.candidates.pools import (
     task_key,
 )
 from abcdlink.candidates.pools import given as given_distractors
-from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
+from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.domain import PoolSizes, SourceFilter
 from abcdlink.errors import InputError
 from abcdlink.linking.records import Decision
 from tests import ROOT
+from tests.helpers import builders
+from tests.helpers.builders import document
 
 LABELS = ("retriever", "llm")
 SOURCES = {"s0": "A long enough first sentence.", "s1": "Too short.", "s2": "As shown in Figure 2 of that paper."}
@@ -41,9 +43,8 @@ def rules(
 
 def corpus(targets: list[str] | None = None) -> Corpus:
     texts = targets if targets is not None else [f"Target sentence number {n}." for n in range(10)]
-    source = Document(id="a", sentences=tuple(Sentence(id=i, text=t) for i, t in SOURCES.items()))
-    target = Document(id="b", sentences=tuple(Sentence(id=f"t{n}", text=t) for n, t in enumerate(texts)))
-    return Corpus(name="c", documents={"a": source, "b": target}, pairs=[Pair(id="p", source="a", target="b")])
+    pair = Pair(id="p", source="a", target="b")
+    return builders.corpus([pair], document("a", SOURCES.values(), "s{n}"), document("b", texts, "t{n}"))
 
 
 def decision(targets: tuple[str, ...], source: str = "s0", pair: str = "p", approach: str = "x@2") -> Decision:

@@ -6,14 +6,14 @@ from collections import Counter
 
 import pytest
 
-from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
+from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.domain import SourceFilter
 from abcdlink.errors import InputError
 from abcdlink.exhaustive import ExhaustiveGold, Over, View, gold_of, lists_of, measure, random_lists, sample_sources
 from abcdlink.judgments import Judgment, LabelRule
 from abcdlink.linking.records import Decision
 from abcdlink.llm.records import Outcome
-from tests.helpers.builders import judgment
+from tests.helpers.builders import document, judgment
 
 RULES = SourceFilter(min_words=3, exclude=("^Figure",))
 
@@ -24,9 +24,7 @@ def corpus(*sizes: int) -> Corpus:
     for number, size in enumerate(sizes):
         texts = ["Too short", *(f"Usable sentence number {n}" for n in range(size)), "Figure 3 shows a bridge"]
         for side in ("a", "b"):
-            name = f"{number}{side}"
-            sentences = tuple(Sentence(id=str(n), text=text) for n, text in enumerate(texts))
-            documents[name] = Document(id=name, sentences=sentences)
+            documents[f"{number}{side}"] = document(f"{number}{side}", texts)
         pairs.append(Pair(id=f"p{number}", source=f"{number}a", target=f"{number}b"))
     return Corpus(name="natural", documents=documents, pairs=pairs)
 

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
-from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
+from abcdlink.corpus.records import Pair
 from abcdlink.feedback.memos import memos
 from abcdlink.folders import LocalFolder
 from abcdlink.judgments import Candidate, Pool
 from abcdlink.store import Store
-from tests.helpers.builders import judgment
+from tests.helpers.builders import corpus, document, judgment
 from tests.helpers.example_run import make_pools, take_in
 
 TARGETS = [
@@ -22,23 +22,16 @@ TARGETS = [
 
 def small_case(own: str, other: str) -> dict[str, str]:
     """Both strings hold an L or N for each candidate of one source sentence."""
-    source = Document(id="a", sentences=tuple(Sentence(id=str(n), text=f"Source {n} here.") for n in range(3)))
-    target = Document(id="b", sentences=tuple(Sentence(id=str(n), text=t) for n, t in enumerate(TARGETS)))
-    corpus = Corpus(name="c", documents={"a": source, "b": target}, pairs=[Pair(id="p", source="a", target="b")])
-    pool = Pool(
-        key="k",
-        batch=1,
-        pair="p",
-        source="0",
-        candidates=tuple(Candidate(target=str(n), method="secretmethod") for n in range(3)),
-    )
+    source, pair = document("a", (f"Source {n} here." for n in range(3))), Pair(id="p", source="a", target="b")
+    candidates = tuple(Candidate(target=str(n), method="secretmethod") for n in range(3))
+    pool = Pool(key="k", batch=1, pair="p", source="0", candidates=candidates)
     judgments = [
         judgment(("p", "0", str(place)), number, letter == "L", method="secretmethod")
         for number, column in ((1, own), (2, other))
         for place, letter in enumerate(column)
         if letter != " "
     ]
-    return memos(judgments, corpus, [pool])
+    return memos(judgments, corpus([pair], source, document("b", TARGETS)), [pool])
 
 
 def test_a_memo_gives_rates_and_directions():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from abcdlink.corpus import Document, PairKind, Sentence
+from abcdlink.corpus import PairKind, Sentence
 from abcdlink.domain import find_domain
 from abcdlink.errors import InputError, ServiceError
 from abcdlink.generation import Size, Strategy, generate_pair
@@ -15,23 +15,17 @@ from abcdlink.generation.by_document import read_answer
 from abcdlink.generation.by_sentence import LETTER
 from abcdlink.generation.checks import Checks
 from abcdlink.llm.client import LLM
+from tests.helpers.builders import document
 from tests.helpers.fake_llm import FakeLLM, error, says
 
 DOMAIN = find_domain("news")
-TARGET = Document(
-    id="town: fire",
-    sentences=tuple(
-        Sentence(id=f"t{i}", text=text)
-        for i, text in enumerate(
-            [
-                "A fire destroyed the old theatre on Sunday night.",
-                "Fire.",
-                "Nobody was injured, the police said.",
-                "The mayor promised that it would be rebuilt.",
-            ]
-        )
-    ),
-)
+TEXTS = [
+    "A fire destroyed the old theatre on Sunday night.",
+    "Fire.",
+    "Nobody was injured, the police said.",
+    "The mayor promised that it would be rebuilt.",
+]
+TARGET = document("town: fire", TEXTS, "t{n}")
 GOOD = [
     "Flames have levelled the playhouse.",
     "All spectators got out in time.",
@@ -155,7 +149,7 @@ def test_a_pair_without_a_linked_sentence_is_refused_with_its_reason(isolated_ho
 
 
 def test_a_target_without_a_usable_sentence_is_refused_without_a_question(isolated_home):
-    short = Document(id="short", sentences=(Sentence(id="0", text="*"),))
+    short = document("short", ["*"])
     result, questions = generate(isolated_home, Strategy.SENTENCE, target=short, size=None)
     assert questions == []
     assert "4 words or more" in result.refusal.reason
@@ -284,9 +278,9 @@ def test_an_unresponsive_server_ends_the_generation(isolated_home):
     assert "what was answered is not asked again" in ended.value.hint
 
 
-TEXTS = st.sampled_from([*GOOD, *TARGET.texts, "", "no"])
+ANY = st.sampled_from([*GOOD, *TARGET.texts, "", "no"])
 NUMBERS = st.integers(-2, 6) | st.sampled_from(["0", "1 ", "x", "", "²", "-1"])
-ANSWERS = st.lists(st.fixed_dictionaries({"text": TEXTS, "targets": st.none() | st.lists(NUMBERS)}), max_size=8)
+ANSWERS = st.lists(st.fixed_dictionaries({"text": ANY, "targets": st.none() | st.lists(NUMBERS)}), max_size=8)
 
 
 @settings(max_examples=100)
@@ -315,7 +309,7 @@ def test_good_sentences_have_no_fault(text):
 
 def test_a_long_quotation_is_a_fault():
     said = "The council met on Tuesday and voted by nine to four to close the old swimming hall for good."
-    target = Document(id="t", sentences=(Sentence(id="0", text=said),))
+    target = document("t", [said])
     quoting = (
         "A reader writes that the council voted by nine to four to close the old swimming hall, against all advice."
     )

@@ -4,10 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from abcdlink.corpus import Corpus, Document, Pair, Sentence
+from abcdlink.corpus import Corpus, Pair
 from abcdlink.domain import Shape
 from abcdlink.errors import InputError
 from abcdlink.generation import compare_shape, learn_shape, sizes_of
+from tests.helpers.builders import document
 
 
 def corpus(*lengths_and_links):
@@ -15,8 +16,8 @@ def corpus(*lengths_and_links):
     documents, pairs = {}, []
     for number, (length, links) in enumerate(lengths_and_links):
         for side, count in (("a", length), ("b", 30)):
-            sentences = tuple(Sentence(id=str(i), text=f"Sentence {i} of {side}{number}.") for i in range(count))
-            documents[f"{side}{number}"] = Document(id=f"{side}{number}", sentences=sentences)
+            name = f"{side}{number}"
+            documents[name] = document(name, (f"Sentence {i} of {name}." for i in range(count)))
         found = None if links is None else {str(s): tuple(map(str, t)) for s, t in links.items()}
         pairs.append(Pair(id=str(number), source=f"a{number}", target=f"b{number}", links=found))
     return Corpus(name="c", documents=documents, pairs=pairs)

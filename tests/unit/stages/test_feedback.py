@@ -10,7 +10,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from abcdlink.corpus.io import read_corpus_from
-from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
+from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.errors import InputError
 from abcdlink.feedback import Acknowledgement, Case, Outcome, SecondAnswer, choose_cases, outcome_of, settled
 from abcdlink.feedback.guidelines import (
@@ -39,7 +39,8 @@ from abcdlink.stages.feedback import (
     with_examples,
 )
 from abcdlink.store import Store
-from tests.helpers.builders import judgment
+from tests.helpers import builders
+from tests.helpers.builders import document, judgment
 from tests.helpers.example_run import annotate, make_pools, take_in
 
 SECRET = "secretmethod"
@@ -54,13 +55,8 @@ BRIDGE = [
 
 
 def corpus_of(targets: list[str], pairs: int = 1) -> Corpus:
-    documents, made = {}, []
-    for number in range(pairs):
-        source = Document(id=f"a{number}", sentences=(Sentence(id="s", text=SOURCE),))
-        target = Document(id=f"b{number}", sentences=tuple(Sentence(id=str(n), text=t) for n, t in enumerate(targets)))
-        documents |= {source.id: source, target.id: target}
-        made.append(Pair(id=f"p{number}", source=source.id, target=target.id))
-    return Corpus(name="c", documents=documents, pairs=made)
+    documents = [one for n in range(pairs) for one in (document(f"a{n}", [SOURCE], "s"), document(f"b{n}", targets))]
+    return builders.corpus((Pair(id=f"p{n}", source=f"a{n}", target=f"b{n}") for n in range(pairs)), *documents)
 
 
 def said(who: int, target: int, letter: str, pair: int = 0, comment: str = "") -> Judgment:

@@ -12,13 +12,14 @@ from pathlib import Path
 import pytest
 
 from abcdlink.corpus.io import read_corpus_from, write_corpus
-from abcdlink.corpus.records import Corpus, Document, Pair, PairKind, Sentence
+from abcdlink.corpus.records import Corpus, Pair, PairKind
 from abcdlink.domain import Domain, find_domain
 from abcdlink.errors import InputError
 from abcdlink.generation import Strategy
 from abcdlink.stages.generate import Generating, plan_generation, run_generation
 from abcdlink.stages.intake import take_corpus
 from abcdlink.store import Store, open_run
+from tests.helpers.builders import document
 from tests.helpers.fake_llm import FakeLLM, Request, Response, error, says
 from tests.helpers.labels import run_with_linker
 from tests.helpers.thinking_llm import sentence, think
@@ -41,8 +42,8 @@ def begin(domain: Domain, folder: Path, pairs: int) -> Store:
     documents = {}
     for number in range(pairs):
         for side, count in (("review", 6), ("paper", 40)):
-            sentences = tuple(Sentence(id=str(i), text=sentence(chance)) for i in range(count))
-            documents[f"{side}{number}"] = Document(id=f"{side}{number}", sentences=sentences)
+            name = f"{side}{number}"
+            documents[name] = document(name, (sentence(chance) for _ in range(count)))
     made = [Pair(id=f"p{n}", source=f"review{n}", target=f"paper{n}") for n in range(pairs)]
     write_corpus(Corpus(name="own", documents=documents, pairs=made), folder)
     run = open_run("r")

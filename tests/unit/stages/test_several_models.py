@@ -11,7 +11,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from abcdlink.corpus import Corpus, Document, Pair, Sentence
+from abcdlink.corpus import Corpus, Document, Pair
 from abcdlink.corpus.io import write_corpus_to
 from abcdlink.errors import BudgetError, InputError, ServiceError
 from abcdlink.layout import GENERATION, NATURAL, SHORTLIST, SYNTHETIC
@@ -23,6 +23,7 @@ from abcdlink.stages.execution import HERE
 from abcdlink.stages.plan import BenchmarkPlan, LLMPlan
 from abcdlink.stages.rank import rank
 from abcdlink.store import open_run
+from tests.helpers.builders import document
 from tests.helpers.fake_llm import FakeLLM, error, says
 from tests.helpers.linking import DOMAIN
 
@@ -78,10 +79,7 @@ SCRIPTS = {"exact": exact, "chance": chance, "shy": shy}
 
 def pair_of(name: str) -> tuple[Pair, list[Document]]:
     documents = [
-        Document(
-            id=f"{name}-{end}s",
-            sentences=tuple(Sentence(id=f"{name}-{end}{n}", text=f"{name} {end} says {n}.") for n in range(count)),
-        )
+        document(f"{name}-{end}s", (f"{name} {end} says {n}." for n in range(count)), f"{name}-{end}{{n}}")
         for end, count in (("s", SOURCES), ("t", TARGETS))
     ]
     links = {f"{name}-s{n}": tuple(sorted(gold(f"{name}-s{n}"))) for n in range(SOURCES - 1)}
