@@ -9,7 +9,6 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from tests.helpers.llm_batch import dead_port
 from tests.paper import fetch as fetching
 from tests.paper.fetch import fetch
 
@@ -65,9 +64,3 @@ def test_a_wrong_or_missing_file_is_refused_and_the_others_kept(there, address, 
     (missing,) = fetch(here, address)
     assert "did not send it" in missing
     assert "404" in missing
-
-
-def test_without_a_network_nothing_is_written(there, tmp_path):
-    here = tmp_path / "here"
-    assert len(fetch(here, f"http://127.0.0.1:{dead_port()}")) == len(CONTENTS)
-    assert not here.exists()

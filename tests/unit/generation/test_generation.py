@@ -273,9 +273,8 @@ def test_a_question_that_breaks_the_server_costs_one_sentence_not_the_run(isolat
 
 
 def test_an_unresponsive_server_ends_the_generation(isolated_home):
-    with pytest.raises(ServiceError) as ended:
+    with pytest.raises(ServiceError, match="what was answered is not asked again"):
         generate(isolated_home, Strategy.SENTENCE, error(401))
-    assert "what was answered is not asked again" in ended.value.hint
 
 
 ANY = st.sampled_from([*GOOD, *TARGET.texts, "", "no"])

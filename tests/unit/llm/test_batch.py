@@ -213,12 +213,11 @@ def test_a_batch_that_the_server_rejects_is_not_waited_for(isolated_home):
     with FakeBatch(says(YES_NO)) as server:
         llm = LLM(server.settings(isolated_home), account="run")
         server.before["POST /batches"] = error(400, "no such model for batches")
-        with pytest.raises(ServiceError) as refused:
+        with pytest.raises(ServiceError, match="no such model for batches"):
             submit(llm, asked())
         assert pending(llm) == set()
         assert llm.budget.sums()[1] == (0, 0)
         assert submit(llm, asked()).batches
-    assert "no such model for batches" in refused.value.problem
 
 
 def test_a_server_without_a_batch_api_is_reported(isolated_home):
@@ -228,9 +227,8 @@ def test_a_server_without_a_batch_api_is_reported(isolated_home):
 
 
 def test_an_unknown_ticket_is_reported(isolated_home):
-    with FakeBatch() as server, pytest.raises(InputError) as unknown:
+    with FakeBatch() as server, pytest.raises(InputError, match="'x'"):
         collect(LLM(server.settings(isolated_home)), BatchTicket(batches=("x",)))
-    assert "'x'" in unknown.value.problem
 
 
 def test_a_batch_reserves_budget_at_half_price_and_is_then_booked(isolated_home):

@@ -76,15 +76,13 @@ def test_white_space_around_a_setting_is_ignored(isolated_home):
 
 
 def test_check_of_a_wrong_key_names_the_setting(isolated_home):
-    with FakeLLM(key="right") as server, pytest.raises(ServiceError) as refused:
+    with FakeLLM(key="right") as server, pytest.raises(ServiceError, match="ABCDLINK_LLM_API_KEY"):
         LLM(server.settings(isolated_home, llm_api_key=KEY)).check()
-    assert "ABCDLINK_LLM_API_KEY" in refused.value.hint
 
 
 def test_check_of_an_address_without_v1_says_so(isolated_home):
-    with FakeLLM() as server, pytest.raises(ServiceError) as wrong:
+    with FakeLLM() as server, pytest.raises(ServiceError, match="/v1"):
         LLM(server.settings(isolated_home, llm_base_url=server.base_url.removesuffix("/v1"))).check()
-    assert "/v1" in wrong.value.hint
 
 
 @pytest.mark.parametrize("url", ["localhost:8000/v1", "my server", "http://", "http://[::1", "http://u:pw@h:x/v1"])
