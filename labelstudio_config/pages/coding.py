@@ -48,8 +48,10 @@ NO_KEY = "f19"
 """Key of the others: no keyboard has it; without a key, Label Studio would choose letters."""
 CODER = "coder"
 """Prefix of the pseudonyms of coders who are not annotators of the run."""
-PATTERN, COMMENT = "pattern", "comment"
+PATTERN, WHICH, COMMENT = "pattern", "which", "comment"
 """Names in the label config."""
+OTHER_ID = "pattern-other"
+"""The value with which the page asks which other pattern it is."""
 
 
 def coding_tasks(coding: Coding, corpus: Corpus, domain: Domain) -> dict[str, dict[str, Any]]:
@@ -77,7 +79,8 @@ def _choice(number: int, pattern: CodingPattern) -> dict[str, str]:
     key = KEYS[number] if number < len(KEYS) else ""
     meaning = f": {text_html(pattern.meaning)}" if pattern.meaning else ""
     html = f"<b>{key}</b> <b>{text_html(pattern.name)}</b>{meaning}"
-    return {"value": pattern_id(number), "html": html, "hotkey": key or NO_KEY}
+    value = OTHER_ID if pattern.name == OTHER else pattern_id(number)
+    return {"value": value, "html": html, "hotkey": key or NO_KEY}
 
 
 def pattern_id(number: int) -> str:
@@ -92,7 +95,7 @@ HOW_TO = """# Say why a program was wrong
   if several fit, choose the one without which the mistake would not have happened.
 - You are not told which program it was. Others do the same work independently: do not discuss cases before everyone
   has finished.
-- If you choose *other*, say in the comment what it is.
+- If you choose *other*, say which.
 - With the keyboard: the number of the pattern, then **Ctrl + Enter** to submit.
 
 Below are the guidelines that the annotators had.
@@ -125,12 +128,12 @@ def codes_in(
     at_work = {person.account for person in annotators}
     known = [*annotators, *(person for person in coders if person.account not in at_work)]
     answers = read_answers(snapshot, [one.key for one in errors], with_pseudonyms(known, snapshot, CODER))
-    names = {pattern_id(number): one.name for number, one in enumerate(patterns)}
+    names = {OTHER_ID: OTHER, **{pattern_id(number): one.name for number, one in enumerate(patterns)}}
     codes, anomalies = [], [*answers.anomalies]
     for who, answer in answers.newest:
         chosen = answer.given.choices.get(PATTERN, [])
         if len(chosen) == 1 and chosen[0] in names:
-            comment = answer.given.texts.get(COMMENT, "")
+            comment = "\n".join(filter(None, map(answer.given.texts.get, (WHICH, COMMENT))))
             codes.append(Code(key=answer.key, coder=who, pattern=names[chosen[0]], comment=comment))
             if codes[-1].pattern == OTHER and not comment:
                 anomalies.append(f"{who} chose {OTHER!r} for the task {answer.key} and did not say what in the comment")

@@ -70,8 +70,14 @@ def test_wrong_predictions_are_coded_by_keyboard(page: Page, client: Client) -> 
     page.keyboard.press("Control+Enter")
     expect(page.locator(".xd-progress")).to_contain_text("3 of 3")
     expect(page.locator(".xd-patterns input:checked")).to_have_count(0)
-    page.keyboard.press("1")
+    page.keyboard.press("8")
     expect(page.locator(".xd-patterns input:checked")).to_have_count(1)
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_text("Say which other pattern it is", exact=False)).to_be_visible()
+    close_window(page)
+    page.get_by_placeholder("Which other pattern?").fill("A pun.")
+    page.keyboard.press("Enter")
+    picture(page, "coding-other")
     page.keyboard.press("Control+Enter")
     expect(page.get_by_text("No More Tasks", exact=False).first).to_be_visible()
 
@@ -80,7 +86,7 @@ def test_wrong_predictions_are_coded_by_keyboard(page: Page, client: Client) -> 
     assert [(one.key, one.pattern, one.comment) for one in result.codes] == [
         (coding.errors[0].key, names[2], "Hm."),
         (coding.errors[1].key, names[4], "The same words."),
-        (coding.errors[2].key, names[0], ""),
+        (coding.errors[2].key, names[7], "A pun."),
     ]
     assert result.anomalies == []
 

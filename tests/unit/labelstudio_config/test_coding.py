@@ -18,7 +18,7 @@ from tests.helpers.disputes import CORPUS, RUN
 
 SECRETS = ("sid-", "doc-", "pair-", "numbat", "quokka", "random", "annotator-")
 LINES = ["near: <i>much alike</i>", "far", *(f"pattern {n}" for n in range(8)), "other: which?"]
-NEAR, FAR, OTHER = pattern_id(0), pattern_id(1), pattern_id(10)
+NEAR, FAR, OTHER = pattern_id(0), pattern_id(1), "pattern-other"
 POOLS = [
     Pool(
         key="k",
