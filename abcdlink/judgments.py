@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 
 from pydantic import Field
 
@@ -106,9 +106,24 @@ class Skip(Record):
     annotator: str
 
 
-def by_candidate(judgments: Sequence[Judgment]) -> dict[Place, dict[str, Judgment]]:
-    """Group judgments: (pair, source, target) -> annotator -> judgment."""
-    groups: dict[Place, dict[str, Judgment]] = {}
+class Said(Protocol):
+    """What one annotator said of a candidate: a judgment, or an answer in a feedback round."""
+
+    @property
+    def at(self) -> Place:
+        """The candidate."""
+
+    @property
+    def annotator(self) -> str:
+        """Their pseudonym."""
+
+
+S = TypeVar("S", bound=Said)
+
+
+def by_candidate(judgments: Iterable[S]) -> dict[Place, dict[str, S]]:
+    """Group judgments, or later answers: (pair, source, target) -> annotator -> judgment."""
+    groups: dict[Place, dict[str, S]] = {}
     for judgment in judgments:
         groups.setdefault(judgment.at, {})[judgment.annotator] = judgment
     return groups

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
-from itertools import cycle
+from itertools import cycle, takewhile
 from typing import Any, NamedTuple
 
 import httpx
@@ -145,13 +145,9 @@ def batch_projects(client: Client, run_key: str, batch: int) -> list[int]:
         ServiceError: when there is none.
     """
     title = batch_title(run_key, batch)
-    found: list[int] = []
-    for number in range(MOST_ANNOTATORS):
-        own = find_project(client, own_title(title, number))
-        if own is None:
-            break
-        found.append(own)
-    return found or [require_project(client, title)]
+    own = (find_project(client, own_title(title, number)) for number in range(MOST_ANNOTATORS))
+    found = list(takewhile(lambda project: project is not None, own))
+    return [project for project in found if project] or [require_project(client, title)]
 
 
 def mark_simulated(store: Store, batch: int, accounts: int) -> None:

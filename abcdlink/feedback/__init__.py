@@ -149,9 +149,7 @@ class Outcome(Record):
 
 def settled(judgments: Sequence[Judgment], answers: Sequence[SecondAnswer]) -> dict[Place, SecondAnswer]:
     """Return the last answer on each candidate that was settled: all who judged it answered again, the same."""
-    again: dict[Place, dict[str, SecondAnswer]] = {}
-    for answer in answers:
-        again.setdefault(answer.at, {})[answer.annotator] = answer
+    again = by_candidate(answers)
     return {
         at: list(again[at].values())[-1]
         for at, group in by_candidate(judgments).items()
@@ -166,14 +164,11 @@ def outcome_of(
     acknowledgements: Sequence[Acknowledgement],
 ) -> Outcome:
     """Count the outcome of a round: first answers (``judgments``) against second ones (``answers``)."""
-    first = by_candidate(judgments)
-    second: dict[tuple[str, str, str], dict[str, Label]] = {}
-    for answer in answers:
-        second.setdefault(answer.at, {})[answer.annotator] = answer.label
+    first, second = by_candidate(judgments), by_candidate(answers)
     changed: Counter[str] = Counter()
     answered = resolved = 0
     for case in cases:
-        again = {who: label for who, label in second.get(case.at, {}).items() if who in first[case.at]}
+        again = {who: one.label for who, one in second.get(case.at, {}).items() if who in first[case.at]}
         changed.update(who for who, label in again.items() if label is not first[case.at][who].label)
         if len(again) > 1:
             answered += 1

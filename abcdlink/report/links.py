@@ -20,7 +20,7 @@ from abcdlink.adjudicate import Adjudication
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.export.dataset import judgments_needed, labelled_candidates
-from abcdlink.judgments import Judgment, Label, LabelRule, Place, Pool
+from abcdlink.judgments import Judgment, Label, LabelRule, Place, Pool, by_candidate
 from abcdlink.layout import ADJUDICATIONS, JUDGMENTS, NATURAL, POOLS
 from abcdlink.stages.feedback import second_answers
 from abcdlink.stages.once import parts_of
@@ -161,7 +161,7 @@ def _pair(corpus: Corpus, pair: Pair, candidates: list[Seen]) -> SeenPair:
 def _candidates(store: Store, corpus: Corpus) -> Iterator[tuple[str, Seen]]:
     """Yield (pair, candidate): those that were judged, then those that nobody has judged yet."""
     judgments, decisions = of_batches(store, JUDGMENTS, Judgment), store.find_records(ADJUDICATIONS, Adjudication)
-    again = _said_again(store)
+    again = by_candidate(second_answers(store))
     needed = judgments_needed(store, judgments) if judgments else None
     rule = LabelRule.ADJUDICATED if decisions else LabelRule.BOTH
     probabilities = probabilities_in(store)
@@ -178,7 +178,7 @@ def _candidates(store: Store, corpus: Corpus) -> Iterator[tuple[str, Seen]]:
                 method=one.method,
                 batch=one.batch,
                 votes=one.judgments,
-                again=again.get(at, {}),
+                again={who: later.label for who, later in again.get(at, {}).items()},
                 decided=decided,
                 link=one.link,
                 agreement=_agreement(list(one.judgments.values()), needed, decided=decided is not None),
@@ -225,14 +225,6 @@ def of_batches(store: Store, name: str, kind: type[R]) -> list[R]:
         return store.read_records(name, kind)
     parts = [part for part in store.folder.names("batches/") if part.split("/")[2:] == [name]]
     return [record for part in parts for record in store.read_records(part, kind)]
-
-
-def _said_again(store: Store) -> dict[Place, dict[str, Label]]:
-    """Return candidate -> annotator -> what they said after the feedback."""
-    found: dict[Place, dict[str, Label]] = {}
-    for one in second_answers(store):
-        found.setdefault(one.at, {})[one.annotator] = one.label
-    return found
 
 
 def probabilities_in(store: Store) -> dict[Place, float]:

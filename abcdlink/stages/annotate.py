@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -75,6 +75,11 @@ def gold_pairs_in(store: Store, batch: int) -> list[str]:
     return sorted({pool.pair for pool in pools_of(store, batch)} & found) if found else []
 
 
+def judgments_of(store: Store, batches: Iterable[int]) -> list[Judgment]:
+    """Return the judgments of some batches, as far as they have been pulled."""
+    return [one for batch in batches for one in store.find_records(batch_file(batch, JUDGMENTS), Judgment)]
+
+
 def annotators_of(store: Store) -> list[Annotator]:
     """Return the annotators of a run so far."""
     return store.find_records(ANNOTATORS, Annotator)
@@ -95,10 +100,8 @@ def details_so_far(store: Store, batch: int, *, partial: bool = False) -> Detail
 
     ``partial``: use the batch's answers as of the last partial pull.
     """
-    names = [batch_file(number, JUDGMENTS) for number in range(1, batch)]
-    names.append(batch_file(batch, PARTIAL_JUDGMENTS if partial else JUDGMENTS))
-    judgments = [judgment for name in names if store.exists(name) for judgment in store.read_records(name, Judgment)]
-    return details(judgments, store.manifest.get("annotation", {}).get("overlap"))
+    now = store.find_records(batch_file(batch, PARTIAL_JUDGMENTS if partial else JUDGMENTS), Judgment)
+    return details([*judgments_of(store, range(1, batch)), *now], store.manifest.get("annotation", {}).get("overlap"))
 
 
 def set_aside(store: Store, batch: int, version: int) -> None:
@@ -113,11 +116,7 @@ def set_aside(store: Store, batch: int, version: int) -> None:
 
 def join_batches(store: Store, batches: int, overlap: int) -> dict[str, Any]:
     """Write the judgments of all batches, the overall agreement and the data set; returns their paths."""
-    judgments = [
-        judgment
-        for batch in range(1, batches + 1)
-        for judgment in store.read_records(batch_file(batch, JUDGMENTS), Judgment)
-    ]
+    judgments = judgments_of(store, range(1, batches + 1))
     store.write_records(JUDGMENTS, judgments)
     store.write_record(AGREEMENT, agreement(judgments, overlap))
     dataset = export_dataset(store, "jsonl")
@@ -133,9 +132,7 @@ def judged_so_far(store: Store, batches: Collection[int] = ()) -> list[Judgment]
     Raises:
         InputError: when there are none, or a named batch was not pulled.
     """
-    pulled = batches_in(store)
-    parts = [JUDGMENTS] if store.exists(JUDGMENTS) else [batch_file(batch, JUDGMENTS) for batch in pulled]
-    judgments = [judgment for part in parts for judgment in store.read_records(part, Judgment)]
+    judgments = store.find_records(JUDGMENTS, Judgment) or judgments_of(store, batches_in(store))
     lost = sorted({*batches} - {judgment.batch for judgment in judgments})
     if lost or not judgments:
         what = f"of batch {lost[0]} " if lost else ""

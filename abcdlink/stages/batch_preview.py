@@ -19,9 +19,9 @@ from abcdlink.domain import Domain, SourceFilter, targets_of
 from abcdlink.domain.settings import name_of_pattern
 from abcdlink.errors import AbcdlinkError, InputError, fault_in
 from abcdlink.interannotator.times import seconds_a_candidate
-from abcdlink.judgments import SECONDS_A_CANDIDATE, Judgment
-from abcdlink.layout import JUDGMENTS, NATURAL, batch_file
-from abcdlink.stages.annotate import gold_pairs_in, pools_of
+from abcdlink.judgments import SECONDS_A_CANDIDATE
+from abcdlink.layout import NATURAL, batch_file
+from abcdlink.stages.annotate import gold_pairs_in, judgments_of, pools_of
 from abcdlink.stages.budget import CHOICE, read_choice
 from abcdlink.stages.candidates import NothingToAnnotateError, PoolPlan, choose_candidates, make_pools, plan_of
 from abcdlink.store import Store
@@ -145,12 +145,7 @@ def preview_batch(store: Store, domain: Domain, batch: int, overlap: int) -> Bat
         if (pair.id, sentence.id) not in asked
     )
     methods = Counter(candidate.method for pool in pools for candidate in pool.candidates)
-    judgments = [
-        judgment
-        for number in range(1, batch)
-        for judgment in store.find_records(batch_file(number, JUDGMENTS), Judgment)
-    ]
-    seconds, timed = seconds_a_candidate(judgments) or (SECONDS_A_CANDIDATE, 0)
+    seconds, timed = seconds_a_candidate(judgments_of(store, range(1, batch))) or (SECONDS_A_CANDIDATE, 0)
     return BatchPreview(
         batch=batch,
         tasks=len(pools),

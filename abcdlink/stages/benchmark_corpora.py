@@ -24,7 +24,6 @@ from abcdlink.store import Store
 
 PREFIX = "corpora/"
 """Prefix of the names of benchmarked corpora in a run; the rest of the name is shown."""
-STAGE = "benchmark"
 
 
 class Across(Record):

@@ -67,7 +67,7 @@ def adjudication_tasks(
     """
     documents = documents_of(pools, corpus)
     said = by_candidate(judgments)
-    again = {(one.pair, one.source, one.target, one.annotator): one for one in answers}
+    again = by_candidate(answers)
     ordered = reading_order({pool.key: pool for pool in pools}, corpus)
     tasks = {}
     for number, pool in enumerate(ordered, start=1):
@@ -75,8 +75,7 @@ def adjudication_tasks(
         for candidate, shown_one in zip(pool.candidates, offered(data), strict=True):
             at = (pool.pair, pool.source, candidate.target)
             group = said.get(at, {})
-            second = {who: again[*at, who] for who in group if (*at, who) in again}
-            shown_one["said_html"] = said_html(group, candidate_id(pool.key, candidate.target), second)
+            shown_one["said_html"] = said_html(group, candidate_id(pool.key, candidate.target), again.get(at))
         tasks[pool.key] = data
     return tasks
 
