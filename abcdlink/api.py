@@ -16,7 +16,8 @@ from abcdlink.evaluation.scores import Definition
 from abcdlink.folders import open_folder
 from abcdlink.interannotator.measures import Agreement
 from abcdlink.interannotator.measures import agreement as agreement_of
-from abcdlink.judgments import Judgment, read_judgment_file
+from abcdlink.judgment_file import read_judgment_file
+from abcdlink.judgments import Judgment
 from abcdlink.linking.learners import Linker, base_retrievers, is_learned
 from abcdlink.linking.records import Aim, CutoffRule
 from abcdlink.plugins import MODULE_AND_CLASS

@@ -44,7 +44,7 @@ def pay(
     from decimal import Decimal
 
     from abcdlink.store import existing_run
-    from labelstudio_config.attendance import pay_of
+    from labelstudio_config.pay import pay_of
 
     hourly = Decimal(str(rate))
     if not hourly.is_finite():
@@ -73,7 +73,7 @@ def pay(
 
 def _write_table(file: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     """Write rows as a CSV that only its owner may read; no cell can be taken for a spreadsheet formula."""
-    from labelstudio_config.attendance import Pay
+    from labelstudio_config.pay import Pay
 
     text = io.StringIO()
     writer = csv.DictWriter(text, [*Pay.model_fields, "rate", "currency"])

@@ -53,7 +53,7 @@ def agreement(
     """
     from abcdlink.interannotator import details
     from abcdlink.interannotator.measures import agreement as compute
-    from abcdlink.judgments import read_judgment_file
+    from abcdlink.judgment_file import read_judgment_file
 
     read = read_judgment_file(judgments)
     if not read.judgments:

@@ -7,7 +7,7 @@ A table counts candidates by what a pair of annotators said:
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -15,7 +15,8 @@ from pydantic import Field, model_validator
 
 from abcdlink.corpus.records import Record, with_new_names
 from abcdlink.errors import counted
-from abcdlink.interannotator.groups import Group, accepted, by_annotator_pair, by_key, first, grouped, tables_of
+from abcdlink.interannotator.acceptance import Acceptance, acceptance_of, aggregates_of, links_by_annotator
+from abcdlink.interannotator.groups import Group, by_annotator_pair, by_key, first, grouped, tables_of
 from abcdlink.interannotator.multiple import ONE_ANNOTATOR, ONE_LABEL, Interval, MultipleMeasures, multiple
 from abcdlink.judgments import BOTH, RANDOM, Judgment, Label
 from abcdlink.layout import AGREEMENT, JUDGMENTS, batch_file
@@ -207,25 +208,6 @@ def _pairs_told(sizes: Sequence[int]) -> str:
     return told if most < UNEVEN * least else f"{told}, of equal weight though they share {least} to {most} candidates"
 
 
-class Acceptance(Record):
-    """How many of one method's candidates all annotators call Link; ``interval``: 95 %, Wilson."""
-
-    accepted: int
-    candidates: int
-    rate: float
-    interval: Interval
-
-    @property
-    def row(self) -> dict[str, object]:
-        """The acceptance as a row of a table, in percent."""
-        low, high = self.interval
-        return {
-            "accepted": f"{self.accepted}/{self.candidates}",
-            "rate": f"{self.rate:.1%}",
-            "interval of the rate": f"{low:.1%} to {high:.1%}",
-        }
-
-
 class Agreement(Measures):
     """Agreement on all judgments given, and by method, batch and pair of annotators.
 
@@ -274,9 +256,9 @@ def agreement(judgments: Sequence[Judgment], overlap: int | None = None) -> Agre
         **overall.model_dump(),
         annotators=annotators,
         incomplete=incomplete,
-        acceptance={method: _acceptance(methods[method]) for method in ordered},
-        aggregates=_aggregates(methods),
-        links={method: _links_by_annotator(methods[method], annotators) for method in ordered},
+        acceptance={method: acceptance_of(methods[method]) for method in ordered},
+        aggregates=aggregates_of(methods),
+        links={method: links_by_annotator(methods[method], annotators) for method in ordered},
         methods={method: measures_of(methods[method]) for method in ordered},
         batches={batch: measures_of(batches[batch]) for batch in sorted(batches)},
         annotator_pairs={
@@ -284,38 +266,4 @@ def agreement(judgments: Sequence[Judgment], overlap: int | None = None) -> Agre
             for annotators, part in by_annotator_pair(complete).items()
         },
         multiple=multiple(complete) if len(annotators) > 2 else None,  # noqa: PLR2004 - kappa is made for two
-    )
-
-
-UNION = "union"
-"""All that either approach proposes."""
-
-
-def _aggregates(methods: Mapping[str, Sequence[Group]]) -> dict[str, Acceptance]:
-    """Return the acceptance of all that each of two approaches proposes, and of what either does."""
-    own = [method for method in methods if method not in (BOTH, RANDOM)]
-    if len(own) != 2:  # noqa: PLR2004 - two are compared
-        return {}
-    shared = list(methods.get(BOTH, ()))
-    found = {f"{method} with {BOTH}": [*methods[method], *shared] for method in own}
-    found[UNION] = [*methods[own[0]], *methods[own[1]], *shared]
-    return {name: _acceptance(groups) for name, groups in found.items()}
-
-
-def _links_by_annotator(groups: Sequence[Group], annotators: Sequence[str]) -> dict[str, int]:
-    said = [name for group in groups for name, judgment in group.items() if judgment.label is Label.LINK]
-    return {annotator: said.count(annotator) for annotator in annotators}
-
-
-def _acceptance(groups: Sequence[Group]) -> Acceptance:
-    """Count the accepted candidates; interval by Wilson (1927), which is never empty at 0 or 1."""
-    from scipy.stats import binomtest
-
-    hits = sum(map(accepted, groups))
-    wilson = binomtest(hits, len(groups)).proportion_ci(method="wilson")
-    return Acceptance(
-        accepted=hits,
-        candidates=len(groups),
-        rate=hits / len(groups),
-        interval=(float(wilson.low), float(wilson.high)),
     )

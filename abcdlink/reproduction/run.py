@@ -11,7 +11,7 @@ from abcdlink.corpus.records import Corpus
 from abcdlink.corpus.segmentation import get_segmenter
 from abcdlink.errors import AbcdlinkError, InputError
 from abcdlink.interannotator.measures import agreement
-from abcdlink.judgments import read_judgment_file
+from abcdlink.judgment_file import read_judgment_file
 from abcdlink.progress import Progress, silent
 from abcdlink.reproduction import human, retrieval
 from abcdlink.reproduction.llm import DEFAULT_ASKING, NO_ENDPOINT, Asking, LLMTables, chosen_models

@@ -27,7 +27,8 @@ from abcdlink.domain import find_domain
 from abcdlink.evaluation.shortlist import Shortlist
 from abcdlink.exhaustive import Over, Recall, Sample, SampledSource, View, exhaustive_key
 from abcdlink.interannotator.measures import Agreement
-from abcdlink.judgments import Candidate, Judgment, Label, Pool, by_candidate, read_judgment_file
+from abcdlink.judgment_file import read_judgment_file
+from abcdlink.judgments import Candidate, Judgment, Label, Pool, by_candidate
 from abcdlink.layout import (
     AGREEMENT,
     EXHAUSTIVE_JUDGMENTS,

@@ -12,7 +12,7 @@ from abcdlink.corpus.io import write_corpus_to
 from abcdlink.corpus.segmentation import get_segmenter
 from abcdlink.export import export_dataset
 from abcdlink.folders import LocalFolder
-from abcdlink.judgments import read_judgment_file
+from abcdlink.judgment_file import read_judgment_file
 from abcdlink.store import Store
 from tests.conftest import SharedData
 

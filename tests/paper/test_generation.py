@@ -13,7 +13,7 @@ from abcdlink.corpus.records import Corpus
 from abcdlink.corpus.segmentation import get_segmenter
 from abcdlink.domain import find_domain
 from abcdlink.generation import Strategy
-from abcdlink.judgments import read_judgment_file
+from abcdlink.judgment_file import read_judgment_file
 from abcdlink.reproduction.human import with_accepted
 from abcdlink.settings import get_settings
 from abcdlink.stages.generate import Generating, plan_generation, run_generation

@@ -6,7 +6,7 @@ import pytest
 
 from abcdlink.interannotator import Details, details
 from abcdlink.interannotator.measures import Agreement, agreement
-from abcdlink.judgments import read_judgment_file
+from abcdlink.judgment_file import read_judgment_file
 from tests.conftest import SharedData
 
 

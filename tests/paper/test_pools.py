@@ -14,7 +14,7 @@ from abcdlink.corpus.formats import import_corpus
 from abcdlink.corpus.records import Corpus
 from abcdlink.corpus.segmentation import get_segmenter
 from abcdlink.domain import SourceFilter, find_domain
-from abcdlink.judgments import read_judgment_file
+from abcdlink.judgment_file import read_judgment_file
 from abcdlink.linking.records import Decision
 from tests.conftest import SharedData
 

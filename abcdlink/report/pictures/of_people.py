@@ -10,7 +10,8 @@ from statistics import median, quantiles
 from markupsafe import Markup
 
 from abcdlink.corpus.counts import CorpusCounts
-from abcdlink.interannotator.measures import Acceptance, Measures
+from abcdlink.interannotator.acceptance import Acceptance
+from abcdlink.interannotator.measures import Measures
 from abcdlink.judgments import RANDOM
 from abcdlink.rate import HIGHEST, LOWEST, RatingSummary
 from abcdlink.report.pictures import INK, LINE, SERIES, SOFT, legend, name_rows, percent_axis, picture

@@ -16,7 +16,8 @@ from abcdlink.errors import InputError
 from abcdlink.evaluation.shortlist import ShortlistRule
 from abcdlink.export import ExportFormat, export_dataset
 from abcdlink.interannotator.measures import agreement
-from abcdlink.judgments import Pool, read_judgment_file
+from abcdlink.judgment_file import read_judgment_file
+from abcdlink.judgments import Pool
 from abcdlink.layout import JUDGMENTS, NATURAL, POOLS
 from abcdlink.report import render
 from abcdlink.report.content import gather

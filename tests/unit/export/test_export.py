@@ -18,16 +18,8 @@ from abcdlink.export import ExportFormat, export_dataset
 from abcdlink.export.dataset import LabelledCandidate, labelled_candidates
 from abcdlink.folders import LocalFolder
 from abcdlink.interannotator.measures import agreement
-from abcdlink.judgments import (
-    Annotator,
-    Judgment,
-    Label,
-    LabelRule,
-    Provenance,
-    by_candidate,
-    read_judgment_file,
-    verdict,
-)
+from abcdlink.judgment_file import read_judgment_file
+from abcdlink.judgments import Annotator, Judgment, Label, LabelRule, Provenance, by_candidate, verdict
 from abcdlink.layout import ADJUDICATIONS, ADJUDICATORS
 from abcdlink.store import Store
 from tests.helpers.command_line import call

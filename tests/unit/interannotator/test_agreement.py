@@ -10,7 +10,8 @@ from sklearn.metrics import cohen_kappa_score
 
 from abcdlink.interannotator.measures import agreement, cohen_kappa, gwet_ac1, kappa_interval, kappas
 from abcdlink.interannotator.multiple import ONE_ANNOTATOR, ONE_LABEL
-from abcdlink.judgments import Judgment, read_judgment_file
+from abcdlink.judgment_file import read_judgment_file
+from abcdlink.judgments import Judgment
 from tests.helpers.builders import judgment
 
 HEADER = "document_id,source_id,target_id,method,annotator_1,annotator_2\n"

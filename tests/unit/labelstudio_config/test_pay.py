@@ -12,7 +12,7 @@ from abcdlink.errors import InputError, ServiceError
 from abcdlink.judgments import Pool
 from abcdlink.layout import POOLS
 from abcdlink.qualify.screening import screening_of
-from labelstudio_config.attendance import pay_of
+from labelstudio_config.pay import pay_of
 from labelstudio_config.projects import look_now
 from tests.helpers.command_line import call, called
 from tests.helpers.fake_label_studio import ADA, BEN, CY, PEOPLE, FakeLabelStudio, pushed_run, serve
