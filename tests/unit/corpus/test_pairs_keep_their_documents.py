@@ -151,17 +151,3 @@ def test_every_line_of_whole_pairs_is_kept_or_refused(tmp_path_factory, pairs):
     assert len(corpus.pairs) == len({p.name for p in pairs})
     # Two lines with the same name and texts are one pair, even if the ids of its documents differ.
     assert len(corpus.pairs) + len(corpus.refused) >= len({(p.name, p.source_text, p.target_text) for p in pairs})
-
-
-@pytest.mark.parametrize(
-    ("reader", "count"),
-    [(jsonl_file, 2), (jsonl_folder, 0), (abcd_link, 2), (text_by_name, 2), (f1000rd, 2), (ecb_plus, 2), (drops, 2)],
-    ids=lambda value: getattr(value, "__name__", ""),
-)
-def test_pairs_with_the_same_ids_and_different_texts_are_never_mixed(tmp_path, reader: Reader, count):
-    pairs = [
-        Given("p", "a", "b", "The bridge reopened.", "Open."),
-        Given("q", "a", "b", "The mayor resigned.", "Gone."),
-    ]
-    found, allowed = reader(tmp_path, pairs)
-    assert (len(found), set(found) <= allowed) == (count, True)

@@ -253,12 +253,10 @@ def until(condition, process):
     ("options", "problem"),
     [
         (("--llm", "nobody", "--run", "c"), "no such LLM profile"),
-        (("--llm", "exact"), "needs a run"),
         (("--llm", "exact", "--run", "c", "--modes", "5"), "'5' is not a prompt mode"),
         (("--llm", "exact", "--run", "c", "--setups", "telepathy"), "no set-up 'telepathy'"),
         (("--llm", "exact", "--run", "c", "--candidates", "few"), "'few' is not a number of candidates"),
         (("--domain", "news,reviews,news"), "3 domains are given for 2 corpora"),
-        (("--domain", "cooking"), "no domain 'cooking'"),
     ],
 )
 def test_impossible_requests_are_one_clear_error(servers, folders, command, options, problem):

@@ -78,7 +78,6 @@ def test_twenty_documents_by_a_reasoning_model_have_the_requested_shape(
 
 
 FAULTS: list[tuple[str, Callable[[list[dict]], object], str]] = [
-    ("too short", lambda given: given[:4], "has 4 sentences"),
     ("cut off", lambda _: says('<think>x</think>{"sentences": [', finish="length"), "limit of tokens"),
     ("still thinking", lambda _: says("<think>and on and on"), "inside its thinking text"),
     ("refusal", lambda _: says("I'm sorry, but I can't help with that."), "declined"),

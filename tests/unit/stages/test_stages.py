@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
-import zlib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,12 +13,11 @@ from typer.testing import CliRunner
 from abcdlink.candidates.pools import PoolMode
 from abcdlink.cli.app import make_app
 from abcdlink.corpus.io import read_corpus_from, write_corpus
-from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
+from abcdlink.corpus.records import Corpus, Document, Sentence
 from abcdlink.corpus.sampling import Sampling
 from abcdlink.domain import Domain, find_domain
 from abcdlink.errors import InputError, ServiceError
 from abcdlink.evaluation.shortlist import ShortlistRule
-from abcdlink.generation import Strategy
 from abcdlink.judgments import Pool
 from abcdlink.layout import POOLS
 from abcdlink.linking.records import Approach
@@ -33,7 +30,7 @@ from abcdlink.stages.intake import take_corpus, take_targets
 from abcdlink.stages.plan import BenchmarkPlan
 from abcdlink.stages.shortlist import quick_shortlist, refuse_quick, run_shortlist
 from abcdlink.store import Store, open_run
-from tests.helpers.fake_llm import FakeLLM, Request, Response, by_rule, error, says
+from tests.helpers.fake_llm import FakeLLM, Request, Response, by_rule, error
 from tests.helpers.forked import forked
 from tests.helpers.homes import other_home
 
@@ -123,58 +120,6 @@ def test_an_interrupted_stage_resumes_with_the_missing_part(store: Store, domain
     result = run_generation(store, domain, plan)
     assert result.documents == 5
     assert len(llm.questions) < 2 * asked
-
-
-@pytest.mark.parametrize("strategy", list(Strategy))
-def test_a_generation_full_of_odd_replies_records_each_refusal_and_its_reason(
-    domain: Domain, llm: FakeLLM, strategy: Strategy, tmp_path: Path
-) -> None:
-    """Every third question is filtered, every fourth has list content, every fifth an error inside 200."""
-    numbers: dict[str, dict[str, int]] = {}
-
-    def odd(request: Request) -> Response:
-        # Counted by town, or by topic if none is named: questions about several pairs arrive in any order.
-        named = re.search(r"[Ii]n town (\d+)", request.prompt)
-        town = named[1] if named else str(zlib.crc32(request.prompt.encode()) % 1000)
-        of_town = numbers.setdefault(town, {})
-        number = 7 * int(town) + of_town.setdefault(json.dumps(request.body), len(of_town) + 1)
-        text = f"Officials said in town {town} on day {number} of the {number * 7} that the road stays shut."
-        good = {"sentence": text}
-        if strategy is Strategy.DOCUMENT:
-            texts = [f"{text[:-1]} for reason {reason}." for reason in range(11)]
-            good = {"sentences": [{"text": one, "targets": [0] if i == 1 else None} for i, one in enumerate(texts)]}
-        if number % 3 == 0:
-            return error(400, "The response was filtered", code="content_filter")
-        if number % 4 == 0:
-            parts = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": json.dumps(good)}]
-            body = json.loads(says("").body)
-            body["choices"][0]["message"]["content"] = parts
-            return Response(200, json.dumps(body).encode())
-        if number % 5 == 0:
-            return Response(200, json.dumps({"choices": None, "error": {"code": 422, "message": "bad luck"}}).encode())
-        return says(json.dumps(good))
-
-    llm.answer_by(odd)
-    store = open_run("odd")
-    documents = {
-        f"{side}{n}": Document(id=f"{side}{n}", sentences=(Sentence(id="0", text=f"In town {n} the {side} was shut."),))
-        for n in range(4)
-        for side in ("bridge", "road")
-    }
-    pairs = [Pair(id=f"p{n}", source=f"bridge{n}", target=f"road{n}") for n in range(4)]
-    write_corpus(Corpus(name="own", documents=documents, pairs=pairs), tmp_path)
-    take_corpus(store, str(tmp_path), domain)
-    plan = plan_generation(store, Generating(strategy=strategy, seed=13))
-    result = run_generation(store, domain, plan)
-    assert result.documents == 4
-    assert result.pairs + result.refused == 4
-    assert result.pairs > 1
-    assert any("filtered" in reason or "bad luck" in reason for reason in result.reasons) == bool(result.reasons)
-    asked = Counter(json.dumps(request.body) for request in llm.questions)
-    assert max(asked.values()) == 1
-    before = len(llm.questions)
-    run_generation(store, domain, plan)
-    assert len(llm.questions) == before
 
 
 def test_different_settings_for_the_same_run_are_refused_by_name(store: Store, domain: Domain) -> None:
