@@ -106,20 +106,6 @@ def test_a_second_bootstrap_of_the_same_run_repeats_nothing(stack: Stack) -> Non
     assert len(prefect.runs("annotate")) == annotations
 
 
-def test_different_settings_under_the_same_run_key_are_refused(stack: Stack) -> None:
-    key, prefect = "settled", stack.prefect
-    prefect.wait(prefect.start("generate/generate", {"run": key, "generation": {"documents": 1}}), "Completed")
-    again = prefect.start("generate/generate", {"run": key, "generation": {"documents": 2}})
-    prefect.wait(again, "Failed")
-    message = next(run["state"]["message"] for run in prefect.runs("generate") if run["id"] == again)
-    assert "documents=1 (now 2)" in message
-    assert "another run key" in message
-    now = what_now_shown(stack, key)
-    for part in ("The flow generate failed", "documents=1 (now 2)", f"abcdlink continue {key}"):
-        assert part in now
-    assert "exception" not in now
-
-
 @pytest.mark.usefixtures("asked_before")
 def test_new_data_becomes_an_annotation_batch_once(stack: Stack, tmp_path: Path) -> None:
     prefect = stack.prefect

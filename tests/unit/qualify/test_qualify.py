@@ -322,14 +322,6 @@ def tick(server: FakeLabelStudio, key: str, targets: list[str]) -> None:
     answer["result"] = [{"from_name": name, "value": {"choices": values}} for name, values in chosen.items() if values]
 
 
-def test_a_pair_without_expert_links_is_not_a_gold_pair(store: Store, news: Domain) -> None:
-    name = read_corpus(news.sample_folder).pairs[0].id
-    prepare_expert(store, news, "sample", [name])
-    judged_by_an_expert(store, [])
-    with pytest.raises(InputError, match="no pair with gold links"):
-        prepare(store, news, "sample", [name], expert=True)
-
-
 def test_the_coordinator_accepts_applicants_by_account_or_pseudonym(store: Store, news: Domain) -> None:
     assert qualified_accounts(store) is None
     with pytest.raises(InputError, match="nobody has applied"):
