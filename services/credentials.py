@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from pathlib import Path
 
+from dotenv import dotenv_values
 from pydantic import BaseModel, SecretStr
 
 from abcdlink.errors import InputError
@@ -106,10 +107,7 @@ def read_credentials(path: Path) -> Credentials:
 
 
 def _values(path: Path) -> dict[str, str]:
-    if not path.exists():
-        return {}
-    pairs = (line.partition("=") for line in path.read_text(encoding="utf-8").splitlines() if "=" in line)
-    return {name.strip(): value.strip() for name, _, value in pairs}
+    return {name: value or "" for name, value in dotenv_values(path).items()}
 
 
 def _add(path: Path, values: dict[str, str]) -> None:

@@ -13,8 +13,7 @@ from abcdlink.llm.budget import Budget, Ledger
 from abcdlink.llm.capabilities import ABOUT_SCHEMA, Capabilities, Discovery, after_refusal
 from abcdlink.llm.endpoint import Endpoint
 from abcdlink.llm.errors import REFUSING, NoReplyError
-from abcdlink.llm.profiles import require_key
-from abcdlink.llm.records import Answer, Outcome, Question, Usage
+from abcdlink.llm.records import Answer, Form, Outcome, Question, Usage
 from abcdlink.llm.reply import answer_of
 from abcdlink.llm.request import LIMIT, AnswerCache, Bodies, content_of, extra_of
 from abcdlink.llm.vllm import CHUNK, Engine
@@ -74,9 +73,7 @@ class LLM:
     def describe(self) -> dict[str, Any]:
         """Return what the manifest says about the model: name, address, parameters; never the key.
 
-        ``form``, ``probabilities`` and ``remarks`` are what was found out about the server, if it was
-        asked in the last day: the form of its answers, whether it gives log-probabilities, and why it
-        is not asked for more.
+        What was found out about the server (``Capabilities``) is part of it, if it was asked in the last day.
         """
         settings, known = self.settings, self._server.known
         found = known.model_dump(mode="json", include={"form", "probabilities", "remarks"}) if known else {}
@@ -100,7 +97,9 @@ class LLM:
         Raises:
             ServiceError: it does not; names the address, the problem and what to do.
         """
-        require_key(self.settings)
+        if self.settings.llm_keyless:
+            msg = f"the LLM profile {self.settings.llm_profile!r} has no key: {self.settings.llm_keyless}"
+            raise ServiceError(msg, "set it and run this again; other profiles are not affected")
         models = self.endpoint.models()
         if self.settings.llm_model in models or self._server.known:
             return
@@ -111,9 +110,8 @@ class LLM:
             listed = ", ".join(models[:20]) or "none listed"
             hint = f"set {self.settings.llm_setting('model')} to one it serves: {listed}"
             raise ServiceError(msg, hint) from None
-        LOG.warning(
-            "%s does not list the model %r but answers for it", self.endpoint.shown_url, self.settings.llm_model
-        )
+        url, model = self.endpoint.shown_url, self.settings.llm_model
+        LOG.warning("%s does not list the model %r but answers for it", url, model)
 
     def require_probabilities(self) -> None:
         """Raise ``ServiceError`` if the server gives no log-probabilities; asks it if that is unknown."""
@@ -154,9 +152,7 @@ class LLM:
         was answered until then is kept.
         """
         keys = [self.key(question) for question in questions]
-        distinct: dict[str, Question] = {}
-        for key, question in zip(keys, questions, strict=True):
-            distinct.setdefault(key, question)
+        distinct = dict(zip(keys, questions, strict=True))
         if isinstance(self.endpoint, Engine):
             self._pay_together(self.endpoint, list(distinct.values()), progress)
         pool = ThreadPoolExecutor(self.settings.llm_concurrency, thread_name_prefix="llm")
@@ -172,16 +168,12 @@ class LLM:
             pool.shutdown(cancel_futures=True)
 
     def ask_samples(self, questions: Sequence[Question], n: int, progress: Progress = silent) -> list[list[Answer]]:
-        """Answer each question ``n`` times, with ``n`` seeds from the question's own upwards.
-
-        Each sample is a separate question in the cache; the first one is the question itself. The samples of
-        one question are sent one after another. Errors as in ``ask_many``.
-        """
+        """Answer each question ``n`` times; those of one are sent in a row. Errors as in ``ask_many``."""
         answers = self.ask_many([sample for question in questions for sample in self.samples(question, n)], progress)
         return [answers[start : start + n] for start in range(0, len(answers), n)]
 
     def samples(self, question: Question, n: int) -> list[Question]:
-        """Return ``n`` questions, each for one sample of the answer."""
+        """Return ``n`` questions, with seeds from the question's own upwards: the first is the question itself."""
         first = self.settings.llm_seed if question.seed is None else question.seed
         return [question.model_copy(update={"seed": first + number}) for number in range(n)]
 
@@ -203,8 +195,7 @@ class LLM:
         known = self._state.capabilities
         logprobs = bodies.question.probabilities and (known is None or known.probabilities)
         for form in self._server.forms:
-            answer = self.cache.get(bodies.key(form, logprobs=logprobs))
-            if answer is not None:
+            if (answer := self.cache.get(bodies.key(form, logprobs=logprobs))) is not None:
                 return answer
         return self._state.too_long.get(self._key(bodies))
 
@@ -244,10 +235,10 @@ class LLM:
             chunks = [still_open[start : start + CHUNK] for start in range(0, len(still_open), CHUNK)]
             for chunk in progress(chunks, f"asking {self.settings.llm_model}, {len(still_open)} questions"):
                 contents = [one.content(known.form, logprobs=one.question.probabilities) for one in chunk]
-                answers = self._judged(engine, chunk, contents, known)
+                answers = self._judged(engine, chunk, contents, known.form)
                 cut = [place for place, one in enumerate(answers) if one.outcome is Outcome.TRUNCATED]
                 larger = [{**contents[place], LIMIT: contents[place][LIMIT] * LARGER} for place in cut]
-                again = self._judged(engine, [chunk[place] for place in cut], larger, known)
+                again = self._judged(engine, [chunk[place] for place in cut], larger, known.form)
                 for place, answer in zip(cut, again, strict=True):
                     # Otherwise the question is fine; only the larger answer is unavailable.
                     if answer.outcome is not Outcome.TOO_LONG:
@@ -257,14 +248,13 @@ class LLM:
                     self.cache.put(one.key(known.form, logprobs=one.question.probabilities), answer)
 
     def _judged(
-        self, engine: Engine, asked: Sequence[Bodies], contents: Sequence[dict[str, Any]], known: Capabilities
+        self, engine: Engine, asked: Sequence[Bodies], contents: Sequence[dict[str, Any]], form: Form
     ) -> list[Answer]:
-        replies = engine.complete_many(contents)
         return [
             self._without_reply(bodies, reply)
             if isinstance(reply, NoReplyError)
-            else answer_of(reply, bodies.question.json_schema, known.form)
-            for bodies, reply in zip(asked, replies, strict=True)
+            else answer_of(reply, bodies.question.json_schema, form)
+            for bodies, reply in zip(asked, engine.complete_many(contents), strict=True)
         ]
 
     def _pay(self, bodies: Bodies, known: Capabilities) -> Answer:

@@ -25,7 +25,7 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,7 @@ from dotenv import dotenv_values
 from pydantic import Field, PrivateAttr, SecretStr, ValidationError
 
 from abcdlink.corpus.records import Record
-from abcdlink.errors import AbcdlinkError, InputError, ServiceError, fault_in
+from abcdlink.errors import AbcdlinkError, InputError, fault_in
 from abcdlink.plugins import load_function
 from abcdlink.settings import Settings, env_files, get_settings
 
@@ -101,8 +101,8 @@ def profile(name: str = DEFAULT) -> Settings:
         return get_settings()
     if name not in found.tables:
         raise _unknown(name, found)
-    settings, where = _settings_of(name, found), _place(name, found)
-    key, settings._keyless = _key_of(found.tables[name], where)  # noqa: SLF001 - made here alone
+    settings = _settings_of(name, found)
+    key, settings._keyless = _key_of(found.tables[name], settings._table)  # noqa: SLF001 - made here alone
     return settings.model_copy(update={"llm_api_key": SecretStr(key)}) if key else settings
 
 
@@ -186,48 +186,42 @@ def _read(file: Path, changed: int) -> Profiles:  # noqa: ARG001 - part of the c
 def _check_names(file: Path, tables: dict[str, Any]) -> None:
     seen: dict[str, str] = {}
     for name, table in tables.items():
-        where = f"{file}, [llm.{name}]"
-        if not NAME.fullmatch(name) or name in TAKEN:
-            msg = f"{where}: {name!r} is not a valid profile name"
-            hint = f"use letters, digits, '.', '_' and '-', at most 40 characters, but not {', '.join(TAKEN)}"
+        same = seen.setdefault(name.casefold(), name)
+        for problem, hint in (*_faults_of(name, same), *_faults_in(name, table)):
+            msg = f"{file}, [llm.{name}]{problem}"
             raise InputError(msg, hint)
-        if (same := seen.setdefault(name.casefold(), name)) != name:
-            msg = f"{where}: its name differs from {same!r} only in case"
-            raise InputError(msg, "give one of them another name")
-        if not isinstance(table, dict):
-            msg = f"{where} is not a table"
-            raise InputError(msg, f"write [llm.{name}] and its settings below")
-        if "api_key" in table:
-            msg = f"{where} contains a key"
-            raise InputError(
-                msg, 'remove it, and name an environment variable that contains the key: api_key_env = "NAME"'
-            )
-        if unknown := sorted(set(table) - ALLOWED):
-            msg = f"{where}: there is no setting {unknown[0]!r}"
-            raise InputError(msg, f"choose from {', '.join(sorted(ALLOWED))}")
-        _check_kinds(where, table)
-        if not table.get("base_url") and table.get("engine", "server") == "server":
-            msg = f"{where} has no base_url"
-            raise InputError(
-                msg, 'write base_url = "http://gpu-host:8000/v1", the address of its server, or engine = "vllm"'
-            )
-        if not str(table.get("model", "")).strip():
-            msg = f"{where} has no model"
-            raise InputError(msg, 'write the model name that its server uses, such as model = "gpt-4o"')
-        if all(source in table for source in KEY_SOURCES):
-            msg = f"{where} has both {' and '.join(KEY_SOURCES)}"
-            raise InputError(msg, "keep one of them")
 
 
-def _check_kinds(where: str, table: dict[str, Any]) -> None:
-    """Reject values whose type would be mistaken for another one, or is not checked before use."""
-    for name, value in table.items():
-        if name in KEY_SOURCES and not isinstance(value, str):
-            msg = f"{where}: {name} must be text, not {value!r}"
-            raise InputError(msg, f'write {name} = "NAME"')
-        if name != "batch" and isinstance(value, bool):
-            msg = f"{where}: {name} cannot be true or false"
-            raise InputError(msg, "write the number or text that the setting needs")
+def _faults_of(name: str, same: str) -> Iterator[tuple[str, str]]:
+    if not NAME.fullmatch(name) or name in TAKEN:
+        rule = f"use letters, digits, '.', '_' and '-', at most 40 characters, but not {', '.join(TAKEN)}"
+        yield f": {name!r} is not a valid profile name", rule
+    if same != name:
+        yield f": its name differs from {same!r} only in case", "give one of them another name"
+
+
+def _faults_in(name: str, table: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401 - any TOML value
+    if not isinstance(table, dict):
+        yield " is not a table", f"write [llm.{name}] and its settings below"
+        return
+    if "api_key" in table:
+        hint = 'remove it, and name an environment variable that contains the key: api_key_env = "NAME"'
+        yield " contains a key", hint
+    if unknown := sorted(set(table) - ALLOWED):
+        yield f": there is no setting {unknown[0]!r}", f"choose from {', '.join(sorted(ALLOWED))}"
+    # Values whose type would be mistaken for another one, or is not checked before use.
+    for key, value in table.items():
+        if key in KEY_SOURCES and not isinstance(value, str):
+            yield f": {key} must be text, not {value!r}", f'write {key} = "NAME"'
+        if key != "batch" and isinstance(value, bool):
+            yield f": {key} cannot be true or false", "write the number or text that the setting needs"
+    if not table.get("base_url") and table.get("engine", "server") == "server":
+        hint = 'write base_url = "http://gpu-host:8000/v1", the address of its server, or engine = "vllm"'
+        yield " has no base_url", hint
+    if not str(table.get("model", "")).strip():
+        yield " has no model", 'write the model name that its server uses, such as model = "gpt-4o"'
+    if all(source in table for source in KEY_SOURCES):
+        yield f" has both {' and '.join(KEY_SOURCES)}", "keep one of them"
 
 
 def _roles(file: Path, table: Any) -> Roles:  # noqa: ANN401 - any TOML value
@@ -255,9 +249,8 @@ def _settings_of(name: str, found: Profiles) -> Settings:
 
 
 def _checked(name: str, found: Profiles, base: Settings) -> Settings:
-    table = found.tables[name]
-    where = _place(name, found)
-    given = {key: value for key, value in table.items() if key not in KEY_SOURCES}
+    where = f"[llm.{name}] of {found.file}"
+    given = {key: value for key, value in found.tables[name].items() if key not in KEY_SOURCES}
     limits = {key: given.pop(key, 0) for key in ("budget_tokens", "budget")}
     if isinstance(given.get("extra"), dict):
         try:
@@ -277,10 +270,6 @@ def _checked(name: str, found: Profiles, base: Settings) -> Settings:
     settings._profile, settings._table = name, where  # noqa: SLF001 - made here alone
     settings._limits = int(limits["budget_tokens"]), float(limits["budget"])  # noqa: SLF001
     return settings
-
-
-def _place(name: str, found: Profiles) -> str:
-    return f"[llm.{name}] of {found.file}"
 
 
 def _key_of(table: dict[str, Any], where: str) -> tuple[str, str]:
@@ -307,10 +296,3 @@ def _unknown(name: str, found: Profiles, beginning: str = "") -> InputError:
     where = found.file or f"the environment (there is no {FILE})"
     msg = f"{beginning}{name!r}: there is no such LLM profile in {where}"
     return InputError(msg, f"use one of {there}, or add a table [llm.{name}]")
-
-
-def require_key(settings: Settings) -> None:
-    """Raise ``ServiceError`` when the key of a profile is missing."""
-    if settings.llm_keyless:
-        msg = f"the LLM profile {settings.llm_profile!r} has no key: {settings.llm_keyless}"
-        raise ServiceError(msg, "set it and run this again; other profiles are not affected")
