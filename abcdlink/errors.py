@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from enum import StrEnum
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -51,6 +52,18 @@ class BudgetError(AbcdlinkError):
     """The run's budget is used up; answers that were paid for are kept."""
 
     exit_code = 4
+
+
+E = TypeVar("E", bound=StrEnum)
+
+
+def one_of(kind: type[E], value: str, what: str) -> E:
+    """Return the member of ``kind`` with this value; ``InputError`` names all there are. ``what``: what they are."""
+    try:
+        return kind(value)
+    except ValueError:
+        msg = f"there is no {what} {value!r}"
+        raise InputError(msg, f"use one of {', '.join(kind)}") from None
 
 
 def counted(number: int, one: str, several: str = "") -> str:

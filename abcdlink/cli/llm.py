@@ -16,7 +16,7 @@ from abcdlink.cli.output import (
     print_table,
     say,
 )
-from abcdlink.errors import InputError
+from abcdlink.errors import InputError, one_of
 from abcdlink.linking.records import Scoring, Setup
 from abcdlink.progress import terminal
 
@@ -158,9 +158,9 @@ def llm_choices(models: str, retrievers: str, cutoffs: str, setups: str, modes: 
         "models": tuple(listed(models)),
         "retrievers": tuple(listed(retrievers)),
         "cutoffs": _numbers(cutoffs, "number of candidates", MOST_CANDIDATES),
-        "setups": _members(setups, "set-up", Setup),
+        "setups": tuple(one_of(Setup, one, "set-up") for one in listed(setups)),
         "prompt_modes": _numbers(modes, "prompt mode", 4),
-        "scorings": _members(scorings, "scoring", Scoring),
+        "scorings": tuple(one_of(Scoring, one, "scoring") for one in listed(scorings)),
     }
     return {name: values for name, values in found.items() if values}
 
@@ -171,17 +171,6 @@ def _numbers(text: str, what: str, most: int) -> tuple[int, ...]:
             msg = f"{part!r} is not a {what}"
             raise InputError(msg, f"give whole numbers from 1 to {most}, separated by commas")
     return tuple(map(int, listed(text)))
-
-
-def _members(text: str, what: str, known: type[Setup | Scoring]) -> tuple[Setup | Scoring, ...]:
-    found = []
-    for part in listed(text):
-        try:
-            found.append(known(part))
-        except ValueError:
-            msg = f"there is no {what} {part!r}"
-            raise InputError(msg, f"use some of {', '.join(known)}") from None
-    return tuple(found)
 
 
 def _say_missing(store: Store, corpus_name: str, retrievers: Sequence[str]) -> None:

@@ -8,7 +8,7 @@ import typer
 
 from abcdlink.candidates.pools import Next, PoolMode
 from abcdlink.cli.output import JsonOption, RunArgument, RunDomainOption, listed, out, print_json, print_table, say
-from abcdlink.errors import InputError
+from abcdlink.errors import InputError, one_of
 from abcdlink.evaluation.comparisons import Unit
 from abcdlink.linking.records import ApproachKind
 from abcdlink.progress import terminal
@@ -63,12 +63,7 @@ NextOption = Annotated[
 
 def kinds_of(text: str) -> list[str]:
     """Return the kinds named in an option; ``InputError`` when one is none."""
-    known, kinds = [kind.value for kind in ApproachKind], listed(text)
-    for kind in kinds:
-        if kind not in known:
-            msg = f"{kind!r} is not a kind of approach"
-            raise InputError(msg, f"name {', '.join(known)}")
-    return kinds
+    return [one_of(ApproachKind, kind, "kind of approach").value for kind in listed(text)]
 
 
 def shortlist(

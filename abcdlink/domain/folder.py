@@ -17,14 +17,13 @@ from jinja2.meta import find_referenced_templates
 from pydantic import ValidationError
 
 from abcdlink.domain.settings import DomainSettings, GenerationExample, LinkExample, SentenceFilter, Setting
-from abcdlink.errors import SAVE_AS_UTF8, InputError, fault_in
+from abcdlink.errors import SAVE_AS_UTF8, InputError, fault_in, one_of
 from abcdlink.settings import PROJECT_ROOT, get_settings
 from abcdlink.store import Store, parse_records, require_run_key
 from abcdlink.templates import PromptLoader, PromptTemplates
 
 SETTINGS_FILE = "domain.toml"
 GENERATION_EXAMPLE = "generation.json"
-"""The worked example of the document strategy; a domain may do without one."""
 SHIPPED = PROJECT_ROOT / "prompts"
 """The domains that come with abcdlink, and the prompts that all domains share."""
 SHARED = "shared"
@@ -32,6 +31,8 @@ AT = "@"
 """Stands between the name or folder of a domain and a setting of it: ``news@paper``."""
 COMMENT = re.compile(r"\{#.*?#\}\s*", re.DOTALL)
 """A comment of a Jinja template: it reaches no model."""
+FAULTS = (TemplateError, ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
+"""What a faulty prompt template raises."""
 
 
 class Domain:
@@ -55,8 +56,8 @@ class Domain:
         self.settings = self._load_settings(setting)
         self.link_description = self._read_text("link_description.md")
         self.guidelines = self._read_text("guidelines.md")
-        examples = folder / "examples.jsonl"
-        self.examples = parse_records(self._read("examples.jsonl").encode(), LinkExample, str(examples))
+        examples = "examples.jsonl"
+        self.examples = parse_records(self._read(examples).encode(), LinkExample, str(folder / examples))
         self.generation_example = self._load_generation_example()
 
     @property
@@ -93,7 +94,6 @@ class Domain:
         raise InputError(msg, f"write it in {self.folder}; `abcdlink domain check` says what it needs")
 
     def _read_file(self, path: Path) -> str:
-        name = path.name
         if path.is_symlink() and not path.resolve().is_relative_to(self.folder.resolve()):
             msg = f"{path} is a link to a place outside the domain"
             raise InputError(msg, "put the file itself there: what it says is sent to a model")
@@ -101,7 +101,7 @@ class Domain:
             return path.read_text(encoding="utf-8-sig").strip()
         except FileNotFoundError:
             msg = f"domain {self.name!r} has no file {path}"
-            raise InputError(msg, f"write it, or copy {name} from a shipped domain") from None
+            raise InputError(msg, f"write it, or copy {path.name} from a shipped domain") from None
         except OSError as error:
             msg = f"{path} cannot be read: {error.strerror}"
             raise InputError(msg, "put a text file there that you may read") from None
@@ -168,15 +168,7 @@ class Domain:
         """
         try:
             return self._templates.get_template(template).render(domain=self, **values).strip()
-        except (
-            TemplateError,
-            ArithmeticError,
-            AttributeError,
-            LookupError,
-            RuntimeError,
-            TypeError,
-            ValueError,
-        ) as error:
+        except FAULTS as error:
             fault = str(error) or type(error).__name__
             msg = f"the prompt template {template} of domain {self.name!r} cannot be used: {fault}"
             raise InputError(msg, f"correct it in {self.folder}, or remove it to use the shared one") from None
@@ -198,11 +190,7 @@ class Domain:
 
     @property
     def sample_folder(self) -> Path:
-        """Folder of the shipped sample corpus.
-
-        Raises:
-            InputError: when the domain has none; only shipped domains do.
-        """
+        """Folder of the shipped sample corpus; ``InputError`` when the domain has none: only shipped domains do."""
         folder = PROJECT_ROOT / "samples" / self.name
         if not folder.is_dir():
             msg = f"domain {self.name!r} has no sample corpus"
@@ -239,7 +227,7 @@ def find_domain(name: str) -> Domain:
         places = [Path(wanted).expanduser().absolute(), *(root / wanted for root in roots)]
         for place in places:
             if (place / SETTINGS_FILE).is_file():
-                return Domain(place.resolve(), _setting(of_setting) if of_setting else None)
+                return Domain(place.resolve(), one_of(Setting, of_setting, "setting") if of_setting else None)
         searched = places
     known = sorted({file.parent.name for root in roots for file in root.glob(f"*/{SETTINGS_FILE}")})
     msg = f"there is no domain {plain or name!r} (looked in {', '.join(map(str, dict.fromkeys(searched)))})"
@@ -253,27 +241,18 @@ def in_setting(name: str, setting: Setting | None) -> str:
     return Domain(find_domain(name).folder, setting).reference
 
 
-def _setting(name: str) -> Setting:
-    if name not in set(Setting):
-        msg = f"there is no setting {name!r} of a domain"
-        raise InputError(msg, f"use one of {', '.join(Setting)}")
-    return Setting(name)
-
-
 def _replaced(values: dict[str, Any], by: dict[str, Any]) -> dict[str, Any]:
     """Return settings with some of them replaced; tables are merged, all else is taken whole."""
-    merged = dict(values)
-    for key, value in by.items():
-        before = values.get(key)
-        merged[key] = _replaced(before, value) if isinstance(before, dict) and isinstance(value, dict) else value
-    return merged
+    return values | {
+        key: _replaced(values[key], value) if isinstance(value, dict) and isinstance(values.get(key), dict) else value
+        for key, value in by.items()
+    }
 
 
 def make_domain(name: str, like: str) -> Domain:
     """Copy a domain to ``HOME/domains/NAME``, to be edited there.
 
-    Raises:
-        InputError: when the name is taken or cannot name a folder, or there is no domain ``like``.
+    Raises ``InputError`` when the name is taken or cannot name a folder, or there is no domain ``like``.
     """
     require_run_key(name, "the name of a domain")
     model, folder = find_domain(like), own_domains() / name
@@ -298,8 +277,7 @@ def domain_of(store: Store, name: str = "") -> Domain:
     Raises:
         InputError: when the run has not been started, or was started with another domain.
     """
-    begun = store.manifest.get("domain")
-    if begun is None:
+    if (begun := store.manifest.get("domain")) is None:
         msg = f"there is no run {store.key!r} yet ({store.where()})"
         raise InputError(msg, "start it with `abcdlink start` or `abcdlink generate`")
     # The folder may have moved since, with the checkout or home that it is in: then the name finds it.

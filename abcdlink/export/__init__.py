@@ -10,10 +10,10 @@ import io
 import json
 from collections.abc import Callable
 from enum import StrEnum
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from abcdlink.corpus.records import Record
-from abcdlink.errors import InputError
+from abcdlink.errors import one_of
 from abcdlink.export.card import card
 from abcdlink.export.dataset import Dataset, Files, LabelledCandidate, gather
 from abcdlink.export.standoff import brat_files, uima_files
@@ -22,8 +22,6 @@ from abcdlink.store import Store
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-E = TypeVar("E", bound=StrEnum)
 
 
 class ExportFormat(StrEnum):
@@ -229,7 +227,7 @@ def export_dataset(
         InputError: when the layout or the rule is unknown, a package for it is missing, or the run has no
             judgments that can be exported.
     """
-    kind, by = _one_of(ExportFormat, layout, "export format"), _one_of(LabelRule, rule, "label rule")
+    kind, by = one_of(ExportFormat, layout, "export format"), one_of(LabelRule, rule, "label rule")
     dataset = gather(store, by, licence)
     made = WRITERS[kind](dataset)
     exported = Exported(
@@ -248,11 +246,3 @@ def export_dataset(
         store.folder.remove(name)
     store.note_in("exports", kind.value, exported.model_dump(mode="json"))
     return exported
-
-
-def _one_of(kind: type[E], value: str, what: str) -> E:
-    try:
-        return kind(value)
-    except ValueError:
-        msg = f"there is no {what} {value!r}"
-        raise InputError(msg, f"use one of {', '.join(kind)}") from None

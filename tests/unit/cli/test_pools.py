@@ -161,7 +161,7 @@ def test_the_commands_choose_two_of_one_kind_and_count_omissions(run: Run, store
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (("--kinds", "retriever,oracle"), "'oracle' is not a kind of approach"),
+        (("--kinds", "retriever,oracle"), "there is no kind of approach 'oracle'"),
         (("--by", "day"), "there is no unit 'day'"),
     ],
 )
