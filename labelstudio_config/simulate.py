@@ -179,15 +179,13 @@ def simulate_annotators(
     client = connect(url, token)
     projects = batch_projects(client, run_key, batch)
     names = [simulated_account(number) for number in range(1, accounts + 1)]
-    minds = [
-        _Mind(gold, mistakes_of(number, accounts, batch), f"{seed}|{name}")
-        for number, name in enumerate(names, start=1)
-    ]
+    mistakes = [mistakes_of(number, accounts, batch) for number in range(1, accounts + 1)]
+    answers = [_Mind(gold, made, f"{seed}|{name}").result for name, made in zip(names, mistakes, strict=True)]
     with ExitStack() as stack, ThreadPoolExecutor(max_workers=accounts) as people:
         # One at a time: two simultaneous sign-ups can block each other in SQLite.
         connections = [stack.enter_context(closing(_enter(client, token, name))) for name in names]
         # Each in their own project, if there are several.
-        counts = list(people.map(_work, connections, cycle(projects), [mind.result for mind in minds]))
+        counts = list(people.map(_work, connections, cycle(projects), answers))
     return SimulationResult(projects=projects, submitted=dict(zip(names, counts, strict=True)))
 
 
@@ -254,11 +252,10 @@ def simulate_adjudicator(store: Store, client: Client, token: str, number: int =
 def _enter(client: Client, token: str, account: str) -> httpx.Client:
     """Log in, after signing up if the account is new. The password is derived from the token."""
     password = hmac.new(token.encode(), account.encode(), hashlib.sha256).hexdigest()[:32]
-    if account in client.accounts().values():
-        session = log_in(client.url, account, password)
-    else:
-        session = sign_up(client.invitation(), account, password)
-    with closing(session):
+    known = account in client.accounts().values()
+    with closing(
+        log_in(client.url, account, password) if known else sign_up(client.invitation(), account, password)
+    ) as session:
         return with_own_token(session)
 
 

@@ -16,10 +16,12 @@ from prefect.client.schemas.filters import (
     FlowFilter,
     FlowFilterName,
     FlowRunFilter,
+    FlowRunFilterName,
     FlowRunFilterState,
     FlowRunFilterStateName,
 )
 from prefect.client.schemas.responses import SetStateStatus
+from prefect.client.schemas.sorting import FlowRunSort
 from prefect.exceptions import Abort, ObjectNotFound, PrefectHTTPStatusError
 from prefect.input import RunInput
 from prefect.runtime import flow_run as this_run
@@ -217,9 +219,8 @@ def start(deployment: str, parameters: dict[str, Any], idempotency_key: str | No
     except PrefectHTTPStatusError as error:
         if error.response.status_code != HTTPStatus.CONFLICT:
             raise
-        why = (
-            str(error.response.json()["detail"]).rpartition("Validation failed for ")[2].replace(". Failure reason", "")
-        )
+        why = str(error.response.json()["detail"]).rpartition("Validation failed for ")[2]
+        why = why.replace(". Failure reason", "")
         msg = f"a setting of the flow {deployment.partition('/')[0]} is invalid: {why}"
         raise InputError(msg, "`--help` says what the options take") from None
 
@@ -262,9 +263,6 @@ def page_of(flow_run: FlowRun) -> str:
 
 def newest_run(name: str) -> FlowRun | None:
     """Return the newest flow run of this name (e.g. ``annotate demo``), if there is one."""
-    from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterName
-    from prefect.client.schemas.sorting import FlowRunSort
-
     with get_client(sync_client=True) as client:
         found = client.read_flow_runs(
             flow_run_filter=FlowRunFilter(name=FlowRunFilterName(any_=[name])),

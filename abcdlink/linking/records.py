@@ -63,11 +63,6 @@ class Setup(StrEnum):
         return cls.LLM_ONLY if value == "alone" else None
 
 
-def former_name(approach: str) -> str:
-    """Return the name of an approach in runs of earlier versions."""
-    return approach.replace("llm-only-", "llm-alone-")
-
-
 def current_name(approach: str) -> str:
     """Return the current name of an approach, from a run of any version."""
     return approach.replace("llm-alone-", "llm-only-")
@@ -119,14 +114,11 @@ class Approach(Record):
         scores = self.scoring is not Scoring.ANSWER
         asks = llm_only or scores or self.samples > 1 or self.rule is not None or bool(self.model)
         by_rule, score = llm and isinstance(self.cutoff, CutoffRule), "score by votes or by probability"
-        cascade, (first, _, second) = CASCADE in self.model, self.model.partition(CASCADE)
-        two_models = first and second and first != second
+        cascade, models = CASCADE in self.model, self.model.split(CASCADE)
+        two_models = len(models) == len(set(models)) == 2 and all(models)  # noqa: PLR2004
+        without = "leave out set-up, model, scoring, samples and rule, or set its kind to llm"
         faults = (
-            (
-                not llm and asks,
-                "asks no LLM",
-                "leave out set-up, model, scoring, samples and rule, or set its kind to llm",
-            ),
+            (not llm and asks, "asks no LLM", without),
             (llm and self.prompt_mode is None, "has no prompt mode", "give a prompt mode from 1 to 4"),
             (llm_only and bool(self.retriever or self.cutoff), "is LLM-only", "leave out retriever and cutoff"),
             (not llm_only and not self.retriever, "has no retriever", "name one, or use the set-up llm-only"),
@@ -138,7 +130,7 @@ class Approach(Record):
             (by_rule, "takes the LLM's candidates by a rule", "give the number of targets that the LLM is offered"),
             (cascade and not scores, "is a cascade that cannot tell where its first model is unsure", score),
             (
-                cascade and (self.model.count(CASCADE) > 1 or not two_models),
+                cascade and not two_models,
                 "is a cascade that needs two different models",
                 f"name two LLM profiles, such as small{CASCADE}large",
             ),
@@ -278,12 +270,8 @@ def llm_grid(
 
 def with_smaller(approaches: Iterable[Approach]) -> list[Approach]:
     """Return the approaches to ask, in order: the smaller model of a cascade comes first."""
-    found: dict[str, Approach] = {}
-    for approach in approaches:
-        for one in (approach.smaller, approach.asked):
-            if one:
-                found.setdefault(one.name, one)
-    return list(found.values())
+    both = (one for approach in approaches for one in (approach.smaller, approach.asked) if one)
+    return list({one.name: one for one in both}.values())
 
 
 def waves(approaches: Iterable[Approach]) -> list[list[Approach]]:
@@ -303,7 +291,7 @@ def steps(approaches: Iterable[Approach], parts: int) -> Iterator[tuple[Approach
     their questions on one pair follow closely. ``approaches``: ordered by ``llm_grid``; ``parts``: how
     many parts the pairs are divided into.
     """
-    asked = {one.name: one for one in with_smaller(approaches)}
-    for _, same in groupby(asked.values(), key=lambda approach: (approach.model, approach.setup, approach.prompt_mode)):
+    asked = with_smaller(approaches)
+    for _, same in groupby(asked, key=lambda approach: (approach.model, approach.setup, approach.prompt_mode)):
         together = list(same)
         yield from ((approach, part) for part in range(parts) for approach in together)

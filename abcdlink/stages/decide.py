@@ -14,7 +14,7 @@ from abcdlink.layout import decision_part
 from abcdlink.linking.decisions import HALF, top_k
 from abcdlink.linking.linker import LLMLinker, linker_for
 from abcdlink.linking.prompts import prompts_of, refuse_known_examples
-from abcdlink.linking.records import CASCADE, Approach, Decision, Setup, former_name
+from abcdlink.linking.records import CASCADE, Approach, Decision, Setup
 from abcdlink.llm.client import LLM
 from abcdlink.llm.profiles import profile
 from abcdlink.llm.records import Outcome, Question, Usage
@@ -72,7 +72,7 @@ def part_count(store: Store, corpus_name: str) -> int:
 
 def _part_name(store: Store, corpus_name: str, approach: Approach, part: int) -> str:
     """Return the file of a part, or that of an earlier version of this program if the run has one."""
-    former = decision_part(corpus_name, former_name(approach.name), part)
+    former = decision_part(corpus_name, approach.name.replace("llm-only-", "llm-alone-"), part)
     return former if store.exists(former) else decision_part(corpus_name, approach.name, part)
 
 
