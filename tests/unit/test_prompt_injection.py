@@ -165,6 +165,7 @@ def test_sentences_addressed_to_a_model_are_counted(text: str) -> None:
         "You are welcome, the system operator said.",
         "We answer this question in Section 3 [12].",
         "[12, 13] report the same.",
+        "[1] See the handout on how to cite.",
         "The minister said: we will respond to the claims.",
         "It returned on Monday, and the alarm was false.",
         "The set {a, b} is closed.",
