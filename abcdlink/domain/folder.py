@@ -224,14 +224,19 @@ def find_domain(name: str) -> Domain:
     ways = [(name, ""), (plain, setting)] if at else [(name, "")]
     searched = []
     for wanted, of_setting in ways:
-        places = [Path(wanted).expanduser().absolute(), *(root / wanted for root in roots)]
+        path = Path(wanted).expanduser()
+        # Runs note where a domain was; the home, or the checkout, may have moved since.
+        moved = [root / path.name for root in roots if path.is_absolute() and path.parent.name == root.name]
+        places = [path.absolute(), *(root / wanted for root in roots), *moved]
         for place in places:
             if (place / SETTINGS_FILE).is_file():
                 return Domain(place.resolve(), one_of(Setting, of_setting, "setting") if of_setting else None)
         searched = places
     known = sorted({file.parent.name for root in roots for file in root.glob(f"*/{SETTINGS_FILE}")})
     msg = f"there is no domain {plain or name!r} (looked in {', '.join(map(str, dict.fromkeys(searched)))})"
-    raise InputError(msg, f"use one of {', '.join(known)}, a path, or make one with `abcdlink init {plain or name}`")
+    raise InputError(
+        msg, f"use one of {', '.join(known)}, a path, or make one with `abcdlink init {Path(plain or name).name}`"
+    )
 
 
 def in_setting(name: str, setting: Setting | None) -> str:

@@ -158,6 +158,16 @@ ESCAPES = [
 ]
 
 
+def test_a_run_finds_its_domain_after_the_home_or_the_checkout_moved(isolated_home: Path) -> None:
+    call("init", "mine", "--like", "news")
+    for name, folder in (("mine", isolated_home / "domains"), ("news@paper", SHIPPED)):
+        before = find_domain(name)
+        gone = find_domain(before.reference.replace(str(folder), f"/gone/{folder.name}"))
+        assert (gone.folder, gone.label) == (before.folder, name)
+    with pytest.raises(InputError, match="no domain '/gone/mine'"):
+        find_domain("/gone/mine")
+
+
 @pytest.mark.parametrize("escape", ESCAPES)
 def test_a_template_runs_nothing_and_changes_nothing(copy: Path, escape: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(copy)
