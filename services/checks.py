@@ -208,7 +208,7 @@ def _models(settings: Settings) -> list[Check]:
         else _fail("sentence encoder", "all-MiniLM-L6-v2 is not installed", SETUP)
     ]
     found = [model for model in SPACY_MODELS if importlib.util.find_spec(model)]
-    hint = "for better sentence boundaries: `.venv/bin/python -m spacy download en_core_web_sm`"
+    hint = f"for better sentence boundaries: `{sys.executable} -m spacy download en_core_web_sm`"
     checks.append(
         _ok("spacy model", found[0]) if found else _warn("spacy model", "none: sentences are found by rules", hint)
     )
