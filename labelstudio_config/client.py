@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import json
+import random
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -23,6 +25,9 @@ FIRST_SERVER_ERROR = 500
 
 PART = 200
 """Tasks that are read at once when the whole export fails."""
+
+EXPORT_WAITS = (0.5, 1.0, 2.0, 4.0, 8.0)
+"""Longest waits before a cut export is asked for again, in seconds."""
 
 UNREADABLE = "Label Studio cannot send it (a character that is not Unicode?)"
 
@@ -66,6 +71,9 @@ class Client:
             raise ServiceError(
                 msg, "start it with `abcdlink up`, or set ABCDLINK_LABEL_STUDIO_URL to where it is"
             ) from None
+        except json.JSONDecodeError:
+            msg = f"what answers at {self.url} is not Label Studio ({doing}: the reply is not JSON)"
+            raise ServiceError(msg, "check ABCDLINK_LABEL_STUDIO_URL, and any proxy in between") from None
 
     def account(self) -> str:
         """Return the e-mail address of the account that the token belongs to."""
@@ -149,14 +157,25 @@ class Client:
         in parts, down to the annotation that cannot be read, which has the field ``unreadable``.
         """
         with self._errors(f"export the project {project}"):
+            exported = self._export(project)
+            return self._tasks_in_parts(project) if exported is None else exported
+
+    def _export(self, project: int, ids: Sequence[int] = (), **options: int) -> list[dict[str, Any]] | None:
+        """Return the tasks with these ids, or all; ``None`` if the server fails on them. ``options``: as ``_try``.
+
+        Two exports of the same answers within a minute are one file on the server: what is read while the other
+        export writes it is empty or cut, so it is asked for again.
+        """
+        asked = {"exportType": "JSON", "download_all_tasks": "true", "ids[]": list(ids)}
+        for wait in EXPORT_WAITS:
             try:
-                chunks = self._sdk.projects.exports.download_sync(project, export_type="JSON", download_all_tasks=True)
-                exported: list[dict[str, Any]] = json.loads(b"".join(chunks))
-            except ApiError as error:
-                if (error.status_code or 0) < FIRST_SERVER_ERROR:
-                    raise
-                return self._tasks_in_parts(project)
-        return exported
+                exported: list[dict[str, Any]] | None = self._try(f"api/projects/{project}/export", asked, **options)
+            except ValueError:
+                time.sleep(random.uniform(0, wait))  # noqa: S311 - so that the two do not meet again
+            else:
+                return exported
+        msg = f"Label Studio at {self.url} sent no whole export of the project {project}"
+        raise ServiceError(msg, "check the disk and the log of its machine, then run this again")
 
     def _tasks_in_parts(self, project: int) -> list[dict[str, Any]]:
         """Export a project in parts, halving those that fail; a single task that fails is read piece by piece."""
@@ -173,11 +192,8 @@ class Client:
         parts = [listed[start : start + PART] for start in range(0, len(listed), PART)][::-1]
         while parts:
             part = parts.pop()
-            ids = [task["id"] for task in part]
-            address = f"api/projects/{project}/export"
-            asked = {"exportType": "JSON", "download_all_tasks": "true", "ids[]": ids}
-            # Not asked again: its halves are.
-            exported = self._try(address, asked, max_retries=0)
+            # Not asked again when the server fails: the halves are.
+            exported = self._export(project, [task["id"] for task in part], max_retries=0)
             if exported is not None:
                 found += exported
             elif len(part) > 1:

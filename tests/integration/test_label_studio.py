@@ -65,6 +65,16 @@ def test_simultaneous_pushes_add_tasks_once(client: Client, label_studio: LabelS
     assert len(client.projects_titled(f"{run.key} · batch 1")) == 1
 
 
+def test_simultaneous_exports_are_whole(client: Client, label_studio: LabelStudioServer) -> None:
+    """On the server, exports of the same answers within a minute are one file."""
+    run = make_run(tasks=8)
+    project = pushed(client, run).project_id
+    keys = Counter(pool.key for pool in run.pools)
+    with ThreadPoolExecutor(4) as readers:
+        exports = [readers.submit(connect(label_studio.url, label_studio.token).tasks, project) for _ in range(24)]
+    assert all(Counter(task["data"]["key"] for task in export.result()) == keys for export in exports)
+
+
 def _push_and_die(server: LabelStudioServer, run: Run) -> None:
     client = connect(server.url, server.token)
     whole = client.import_tasks

@@ -8,7 +8,7 @@ from contextlib import closing
 from html.parser import HTMLParser
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import httpx
 import pytest
@@ -19,11 +19,12 @@ from sklearn.metrics import cohen_kappa_score
 from abcdlink.corpus.io import read_corpus
 from abcdlink.corpus.records import Corpus, Document, Pair
 from abcdlink.domain import Domain, find_domain
-from abcdlink.errors import InputError
+from abcdlink.errors import InputError, ServiceError
 from abcdlink.folders import LocalFolder
 from abcdlink.judgments import Annotator, Candidate, Label, Pool
 from abcdlink.store import Store
 from labelstudio_config.accounts import with_own_token
+from labelstudio_config.client import Client
 from labelstudio_config.pages import TITLE_LIMIT, document_html, guidelines_html
 from labelstudio_config.pages.annotate import batch_title, candidate_id, documents_of, task_data
 from labelstudio_config.simulate import LENIENT, STRICT, Mistakes, gold_of, judge, mark_simulated, mistakes_of
@@ -328,4 +329,30 @@ def test_an_account_without_a_token_gets_one() -> None:
             for _ in range(2):
                 with closing(with_own_token(session)) as connection:
                     assert connection.headers["Authorization"] == "Token new"
+        server.shutdown()
+
+
+class Exports(Tokens):
+    """Stands in for a Label Studio whose first exports were read while another export wrote the same file."""
+
+    replies: ClassVar[list[str]] = []
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(self.replies.pop(0).encode())
+
+
+@pytest.mark.parametrize("cut", [[], ["", '[{"id": 1, "da'], [""] * 5])
+def test_a_cut_export_is_asked_for_again(cut: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("labelstudio_config.client.EXPORT_WAITS", [0.01] * 5)
+    monkeypatch.setattr(Exports, "replies", [*cut, '[{"id": 1, "data": {"key": "ключ"}}]'])
+    with ThreadingHTTPServer(("127.0.0.1", 0), Exports) as server:
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+        client = Client(f"http://127.0.0.1:{server.server_port}", "token")
+        if len(cut) < 5:
+            assert client.tasks(3) == [{"id": 1, "data": {"key": "ключ"}}]
+        else:
+            with pytest.raises(ServiceError, match=r"no whole export of the project 3\. check the disk"):
+                client.tasks(3)
         server.shutdown()
