@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import gc
 import json
-import random
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -15,21 +13,13 @@ from label_studio_sdk.core.api_error import ApiError
 
 from abcdlink.errors import ServiceError
 from abcdlink.settings import get_settings
+from labelstudio_config.exports import all_tasks
 
 TIMEOUT = 300.0
 """Timeout for one call, in seconds: the export of 2,000 tasks with two annotations takes 15 s on two cores."""
 
 UNAUTHORIZED = (401, 403)
 NOT_FOUND = 404
-FIRST_SERVER_ERROR = 500
-
-PART = 200
-"""Tasks that are read at once when the whole export fails."""
-
-EXPORT_WAITS = (0.5, 1.0, 2.0, 4.0, 8.0)
-"""Longest waits before a cut export is asked for again, in seconds."""
-
-UNREADABLE = "Label Studio cannot send it (a character that is not Unicode?)"
 
 HOME = "/abcdlink/"
 """Path on our own server that leads annotators to their tasks (``server/abcdlink_pages.py``)."""
@@ -151,76 +141,9 @@ class Client:
             self._request("POST", f"api/projects/{project}/import", content=content, headers=headers)
 
     def tasks(self, project: int) -> list[dict[str, Any]]:
-        """Return all tasks of a project with their annotations, as Label Studio exports them.
-
-        One character that is not Unicode (a lone surrogate) makes the whole export fail: then the tasks are read
-        in parts, down to the annotation that cannot be read, which has the field ``unreadable``.
-        """
+        """Return all tasks of a project with their annotations, as ``exports.all_tasks`` does."""
         with self._errors(f"export the project {project}"):
-            exported = self._export(project)
-            return self._tasks_in_parts(project) if exported is None else exported
-
-    def _export(self, project: int, ids: Sequence[int] = (), **options: int) -> list[dict[str, Any]] | None:
-        """Return the tasks with these ids, or all; ``None`` if the server fails on them. ``options``: as ``_try``.
-
-        Two exports of the same answers within a minute are one file on the server: what is read while the other
-        export writes it is empty or cut, so it is asked for again.
-        """
-        asked = {"exportType": "JSON", "download_all_tasks": "true", "ids[]": list(ids)}
-        for wait in EXPORT_WAITS:
-            try:
-                exported: list[dict[str, Any]] | None = self._try(f"api/projects/{project}/export", asked, **options)
-            except ValueError:
-                time.sleep(random.uniform(0, wait))  # noqa: S311 - so that the two do not meet again
-            else:
-                return exported
-        msg = f"Label Studio at {self.url} sent no whole export of the project {project}"
-        raise ServiceError(msg, "check the disk and the log of its machine, then run this again")
-
-    def _tasks_in_parts(self, project: int) -> list[dict[str, Any]]:
-        """Export a project in parts, halving those that fail; a single task that fails is read piece by piece."""
-        listed: list[dict[str, Any]] = []
-        while True:
-            fields = "id,created_at,annotations_ids,annotators"
-            page = {"project": project, "fields": "all", "include": fields, "page_size": PART}
-            page["page"] = len(listed) // PART + 1
-            new = self._request("GET", "api/tasks", params=page)["tasks"]
-            listed += new
-            if len(new) < PART:
-                break
-        found = []
-        parts = [listed[start : start + PART] for start in range(0, len(listed), PART)][::-1]
-        while parts:
-            part = parts.pop()
-            # Not asked again when the server fails: the halves are.
-            exported = self._export(project, [task["id"] for task in part], max_retries=0)
-            if exported is not None:
-                found += exported
-            elif len(part) > 1:
-                parts += [part[len(part) // 2 :], part[: len(part) // 2]]
-            else:
-                found.append(self._put_together(project, part[0]))
-        return found
-
-    def _put_together(self, project: int, listed: dict[str, Any]) -> dict[str, Any]:
-        """Read a task and its annotations one by one."""
-        only = {"filter": "filter:tasks:id", "operator": "equal", "value": listed["id"], "type": "Number"}
-        query = json.dumps({"filters": {"conjunction": "and", "items": [only]}})
-        found = self._try("api/tasks", {"project": project, "fields": "all", "include": "id,data", "query": query})
-        ids = [int(number) for number in str(listed["annotations_ids"] or "").split(",") if number]
-        read = {number: self._try(f"api/annotations/{number}/") for number in ids}
-        known = [annotation["completed_by"] for annotation in read.values() if annotation]
-        # If only one is unreadable, its author is whoever is not an author of the others.
-        rest = [person for person in _ids(listed["annotators"]) if person not in known]
-        whose = rest[0] if len(rest) == 1 else None
-        unreadable = {"completed_by": whose, "updated_by": whose, "unreadable": UNREADABLE}
-        return {
-            "id": listed["id"],
-            "created_at": listed["created_at"],
-            "data": found["tasks"][0]["data"] if found and found["tasks"] else {},
-            "annotations": [annotation or {"id": number, **unreadable} for number, annotation in read.items()],
-            "drafts": [],
-        }
+            return all_tasks(self._request, project)
 
     def _request(self, method: str, address: str, **details: Any) -> Any:  # noqa: ANN401 - any JSON value
         """Return the JSON of a reply. The SDK's own calls would walk through every value in Python."""
@@ -229,15 +152,6 @@ class Client:
             is_json = reply.headers.get("content-type", "").startswith("application/json")
             raise ApiError(status_code=reply.status_code, body=reply.json() if is_json else reply.text)
         return reply.json()
-
-    def _try(self, address: str, parameters: dict[str, Any] | None = None, **options: int) -> Any:  # noqa: ANN401 - JSON
-        """Read a value; ``None`` if the server fails on it. ``options``: how the SDK asks."""
-        try:
-            return self._request("GET", address, params=parameters, request_options=options)
-        except ApiError as error:
-            if (error.status_code or 0) < FIRST_SERVER_ERROR:
-                raise
-            return None
 
     def delete_task(self, task: int) -> None:
         """Delete a task; one that is already gone is no error."""
@@ -305,10 +219,6 @@ def public(url: str) -> str:
     settings = get_settings()
     base = settings.label_studio_url.rstrip("/")
     return f"{settings.public_url}{url.removeprefix(base)}" if settings.public_url and url.startswith(base) else url
-
-
-def _ids(people: Any) -> list[int]:  # noqa: ANN401 - Label Studio gives ids or objects
-    return [person["user_id"] if isinstance(person, dict) else person for person in people or []]
 
 
 def _refusal(url: str, doing: str, status: int | None, body: Any) -> ServiceError:  # noqa: ANN401 - any JSON value

@@ -345,7 +345,7 @@ class Exports(Tokens):
 
 @pytest.mark.parametrize("cut", [[], ["", '[{"id": 1, "da'], [""] * 5])
 def test_a_cut_export_is_asked_for_again(cut: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("labelstudio_config.client.EXPORT_WAITS", [0.01] * 5)
+    monkeypatch.setattr("labelstudio_config.exports.WAITS", [0.01] * 5)
     monkeypatch.setattr(Exports, "replies", [*cut, '[{"id": 1, "data": {"key": "ключ"}}]'])
     with ThreadingHTTPServer(("127.0.0.1", 0), Exports) as server:
         threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
