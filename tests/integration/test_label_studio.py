@@ -72,7 +72,7 @@ def test_simultaneous_exports_are_whole(client: Client, label_studio: LabelStudi
     keys = Counter(pool.key for pool in run.pools)
     with ThreadPoolExecutor(4) as readers:
         exports = [readers.submit(connect(label_studio.url, label_studio.token).tasks, project) for _ in range(24)]
-    assert all(Counter(task["data"]["key"] for task in export.result()) == keys for export in exports)
+    assert all(Counter(task["data"]["task_key"] for task in export.result()) == keys for export in exports)
 
 
 def _push_and_die(server: LabelStudioServer, run: Run) -> None:
