@@ -187,7 +187,8 @@ def _written() -> dict[str, str | None]:
     for name in written:
         if name.startswith("ABCDLINK_") and name not in known:
             msg = f".env sets {name}, but there is no such setting"
-            raise InputError(msg, f"write {get_close_matches(name, known, 1, cutoff=0)[0]}, or remove the line")
+            close = get_close_matches(name, known, 1, cutoff=0)[0]
+            raise InputError(msg, f"write {close}, or remove the line; names of your own must not begin with ABCDLINK_")
     return written
 
 
