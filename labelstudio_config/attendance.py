@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from abcdlink.corpus.records import Record
 from abcdlink.errors import AbcdlinkError
-from abcdlink.layout import QUALIFY_SLUG, project_file
+from abcdlink.layout import QUALIFY_SLUG, batch_of, batch_slug, is_feedback, project_file
 from abcdlink.qualify import qualified_accounts
 from abcdlink.stages.annotate import annotators_of
 from abcdlink.store import Store
@@ -101,8 +101,9 @@ def schedule_of(store: Store, slug: str) -> Schedule:
 
 
 def reliefs_of(store: Store, slug: str) -> dict[str, Relief]:
-    """Return account -> annotator whom the run no longer waits for."""
-    return {one.account: one for one in store.find_records(project_file(slug, RELIEFS), Relief)}
+    """Return account -> annotator whom the run no longer waits for; nor does the round after that batch."""
+    slugs = (batch_slug(batch_of(slug)), slug) if is_feedback(slug) else (slug,)
+    return {one.account: one for each in slugs for one in store.find_records(project_file(each, RELIEFS), Relief)}
 
 
 def relieve(store: Store, slug: str, account: str, to: str) -> None:

@@ -295,4 +295,5 @@ def _answer(sentences: list[str], json: bool) -> None:
 
 def _tell(sentences: list[str]) -> None:
     for sentence in sentences:
-        out.print(f"{sentence[0].upper()}{sentence[1:]}", soft_wrap=True, markup=False)
+        is_address = "@" in sentence.partition(" ")[0]
+        out.print(sentence if is_address else f"{sentence[0].upper()}{sentence[1:]}", soft_wrap=True, markup=False)

@@ -22,6 +22,7 @@ from abcdlink.stages.annotate import annotators_of
 from abcdlink.stages.feedback import end_feedback, end_unasked, judges_in, outcome_in, prepare_feedback
 from abcdlink.store import Store
 from labelstudio_config.answers import read_answers
+from labelstudio_config.attendance import reliefs_of
 from labelstudio_config.pages import (
     Asked,
     Page,
@@ -118,7 +119,7 @@ def feedback_title(run_key: str, batch: int) -> str:
 
 
 def feedback_project(run_key: str, batch: int, domain: Domain, guidelines: str, overlap: int) -> Project:
-    """Return the project of the round after a batch, which ``overlap`` annotators answer: all of the batch."""
+    """Return the project of the round after a batch, which ``overlap`` annotators answer."""
     about = f"{domain.settings.title}. Feedback after batch {batch}: cases on which annotators disagreed"
     return project_of("feedback", feedback_title(run_key, batch), about, HOW_TO + guidelines, overlap, HIDDEN)
 
@@ -179,7 +180,7 @@ def feedback_in(
 
 
 class FeedbackPage(Page):
-    """The round after a batch, which all its annotators answer. ``clarifications``: Markdown, may be empty."""
+    """The round after a batch, for all its annotators still awaited. ``clarifications``: Markdown, may be empty."""
 
     batch: int
     clarifications: str = ""
@@ -192,8 +193,9 @@ class FeedbackPage(Page):
         guidelines = newest_guidelines(store, domain.guidelines)
         cases, corpus = prepare_feedback(store, self.batch).cases, read_corpus_from(store, NATURAL)
         tasks = feedback_tasks(store.key, self.batch, cases, corpus, domain, self.clarifications, guidelines)
-        people = len(judges_in(store, self.batch))
-        return Asked(feedback_project(store.key, self.batch, domain, guidelines, people), tasks)
+        judges, relieved = judges_in(store, self.batch), reliefs_of(store, self.slug)
+        awaited = [a for a in annotators_of(store) if a.annotator in judges and a.account not in relieved]
+        return Asked(feedback_project(store.key, self.batch, domain, guidelines, max(len(awaited), 1)), tasks)
 
     def is_pulled(self, store: Store) -> bool:
         return outcome_in(store, self.batch) is not None

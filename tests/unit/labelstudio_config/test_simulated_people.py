@@ -13,12 +13,14 @@ import labelstudio_config.simulate as simulation
 from abcdlink.adjudicate import Adjudication
 from abcdlink.corpus.io import read_corpus_from, write_corpus_to
 from abcdlink.corpus.records import Corpus
+from abcdlink.domain import find_domain
 from abcdlink.feedback import SecondAnswer
 from abcdlink.judgments import Label
 from abcdlink.layout import ADJUDICATIONS, NATURAL, batch_file
 from abcdlink.stages.annotate import pools_in, prepare_adjudication
 from abcdlink.stages.feedback import ANSWERS, outcome_in, prepare_feedback
 from abcdlink.store import Store, open_run
+from labelstudio_config.attendance import reliefs_of, relieve
 from labelstudio_config.pages.adjudicate import AdjudicationPage
 from labelstudio_config.pages.feedback import FeedbackPage
 from labelstudio_config.projects import look_now
@@ -98,6 +100,14 @@ def test_simulated_annotators_answer_every_case_and_acknowledge_the_guidelines(
     right = [(one.label is Label.LINK) == gold(run, one.pair, one.source, one.target) for one in answers]
     assert sum(right) / len(right) > 0.7
     assert simulate_feedback(run, server, "token", 1) == 0, "no task is answered twice"
+
+
+def test_a_feedback_round_does_not_wait_for_someone_who_left_during_the_batch(run: Store) -> None:
+    page = FeedbackPage(batch=1)
+    assert page.ask(run, find_domain("news")).project.overlap == 2
+    relieve(run, "batch-1", simulated_account(2), to="")
+    assert page.ask(run, find_domain("news")).project.overlap == 1
+    assert list(reliefs_of(run, page.slug)) == [simulated_account(2)]
 
 
 def test_a_simulated_adjudicator_decides_every_dispute_by_the_gold_links(run: Store, server: FakeLabelStudio) -> None:
