@@ -158,6 +158,11 @@ def batch_of(slug: str) -> int:
     return int(slug.rpartition("-")[2])
 
 
+def is_batch(slug: str) -> bool:
+    """Tell whether a slug is that of a batch."""
+    return slug.startswith("batch-")
+
+
 def is_feedback(slug: str) -> bool:
     """Tell whether a slug is that of a feedback round."""
     return slug.startswith("feedback-")

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from abcdlink.corpus.records import Record
 from abcdlink.errors import AbcdlinkError
-from abcdlink.layout import QUALIFY_SLUG, batch_of, batch_slug, is_feedback, project_file
+from abcdlink.layout import QUALIFY_SLUG, batch_of, batch_slug, is_batch, is_feedback, project_file
 from abcdlink.qualify import qualified_accounts
 from abcdlink.stages.annotate import annotators_of
 from abcdlink.store import Store
@@ -101,16 +101,20 @@ def schedule_of(store: Store, slug: str) -> Schedule:
 
 
 def reliefs_of(store: Store, slug: str) -> dict[str, Relief]:
-    """Return account -> annotator whom the run no longer waits for; nor does the round after that batch."""
-    slugs = (batch_slug(batch_of(slug)), slug) if is_feedback(slug) else (slug,)
-    return {one.account: one for each in slugs for one in store.find_records(project_file(each, RELIEFS), Relief)}
+    """Return account -> annotator whom the run no longer waits for, here or since an earlier batch."""
+    last = batch_of(slug) if is_batch(slug) or is_feedback(slug) else 0
+    found: dict[str, Relief] = {}
+    for each in dict.fromkeys((*map(batch_slug, range(1, last + 1)), slug)):
+        for one in store.find_records(project_file(each, RELIEFS), Relief):
+            found[one.account] = one
+            found.pop(one.to, None)
+    return found
 
 
 def relieve(store: Store, slug: str, account: str, to: str) -> None:
     """Note that the run no longer waits for someone, and who takes over."""
     reliefs = reliefs_of(store, slug) | {account: Relief(account=account, to=to, at=datetime.now(UTC))}
-    if to:
-        reliefs.pop(to, None)
+    reliefs.pop(to, None)
     store.write_records(project_file(slug, RELIEFS), reliefs.values())
 
 

@@ -102,12 +102,14 @@ def test_simulated_annotators_answer_every_case_and_acknowledge_the_guidelines(
     assert simulate_feedback(run, server, "token", 1) == 0, "no task is answered twice"
 
 
-def test_a_feedback_round_does_not_wait_for_someone_who_left_during_the_batch(run: Store) -> None:
-    page = FeedbackPage(batch=1)
+def test_someone_who_left_is_not_waited_for_in_feedback_or_later_batches_until_they_take_over(run: Store) -> None:
+    page, (first, second) = FeedbackPage(batch=1), map(simulated_account, (1, 2))
     assert page.ask(run, find_domain("news")).project.overlap == 2
-    relieve(run, "batch-1", simulated_account(2), to="")
+    relieve(run, "batch-1", second, to="")
     assert page.ask(run, find_domain("news")).project.overlap == 1
-    assert list(reliefs_of(run, page.slug)) == [simulated_account(2)]
+    assert [list(reliefs_of(run, slug)) for slug in (page.slug, "batch-2", "ratings")] == [[second], [second], []]
+    relieve(run, "batch-2", first, to=second)
+    assert [list(reliefs_of(run, slug)) for slug in ("batch-1", "batch-2")] == [[second], [first]]
 
 
 def test_a_simulated_adjudicator_decides_every_dispute_by_the_gold_links(run: Store, server: FakeLabelStudio) -> None:
