@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, Response, expect
-from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL, temporary_settings
+from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL, PREFECT_UI_URL, temporary_settings
 
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.layout import NATURAL, batch_slug, feedback_slug
@@ -22,7 +22,9 @@ from abcdlink.settings import Settings
 from abcdlink.stages.batch_preview import preview_of, review_of
 from abcdlink.store import open_run
 from abcdlink.waiting import Person, Standing, WaitsFor, keep_standing, wait_for
+from abcdlink.whatnow import what_now
 from flows.waiting import show_what_now as tell_what_now
+from labelstudio_config.run import surroundings
 from services.credentials import with_secrets
 from services.health import free_port
 from services.programs import prefect_api, prefect_url
@@ -327,7 +329,8 @@ def test_what_now_reads_the_same_on_the_run_page_in_every_state(machine, browser
             make_pools(store, read_corpus_from(store, NATURAL))
         # In a separate thread: Playwright's loop runs in this one, and Prefect would not wait for its own.
         with temporary_settings(server), ThreadPoolExecutor(1) as thread:
-            now = thread.submit(copy_context().run, tell_what_now, store, run).result()
+            thread.submit(copy_context().run, tell_what_now, store, run).result()
+            now = what_now(store, surroundings(store, PREFECT_UI_URL.value() or ""))
         show_what_now(page, machine, run)
         expect(page.get_by_text(told, exact=False).first).to_be_visible()
         shown = page.locator(".artifact-data-markdown").inner_text()
