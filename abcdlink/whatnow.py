@@ -33,7 +33,7 @@ from abcdlink.layout import (
 )
 from abcdlink.linking.records import ApproachKind
 from abcdlink.qualify import QUALIFIED
-from abcdlink.stages.batch_preview import JUDGED_BEFORE, preview_of, review_of
+from abcdlink.stages.batch_preview import preview_of, review_of
 from abcdlink.stages.decide import PART_SIZE as PAIRS_PER_DECISION
 from abcdlink.stages.generate import PART_SIZE as DOCUMENTS_PER_PART
 from abcdlink.stages.rank import RankPlan
@@ -254,9 +254,7 @@ def _with_preview(store: Store, batch: int) -> tuple[str, list[Line]]:
     lines = []
     if preview:
         size, time = (f"{text[0].upper()}{text[1:]}" for text in (preview.size, preview.time))
-        lines = [Line(text=size), Line(text=time)]
-        if preview.gold:
-            lines.append(Line(text=f"It has {JUDGED_BEFORE}: {', '.join(preview.gold)}"))
+        lines = [Line(text=text) for text in (size, time, *preview.notes)]
     if review.problem:
         lines.append(Line(text=f"The filters are unchanged: {review.problem}"))
     lines += [

@@ -19,7 +19,7 @@ from abcdlink.domain import Domain, SourceFilter, targets_of
 from abcdlink.domain.settings import name_of_pattern
 from abcdlink.errors import AbcdlinkError, InputError, fault_in
 from abcdlink.interannotator.times import seconds_a_candidate
-from abcdlink.judgments import SECONDS_A_CANDIDATE
+from abcdlink.judgments import BOTH, RANDOM, SECONDS_A_CANDIDATE
 from abcdlink.layout import NATURAL, batch_file
 from abcdlink.stages.annotate import gold_pairs_in, judgments_of, pools_of
 from abcdlink.stages.budget import CHOICE, read_choice
@@ -32,7 +32,9 @@ PREVIEW_PAGE = "preview.html"
 FILTERS = "filters.json"
 """Which source sentences are left out from this batch on, if the coordinator changed that."""
 REVIEW = "review.json"
-JUDGED_BEFORE = "gold pairs, which applicants judged in the qualification"
+ALIKE = (
+    "Both approaches propose all of these candidates: the second adds none, and judgments cannot tell which is better"
+)
 
 
 class BatchPreview(Record):
@@ -41,6 +43,7 @@ class BatchPreview(Record):
     ``methods``: method -> candidates, only for the coordinator. ``left_out`` and ``targets_left_out``: reason ->
     sentences of the batch's pairs that are not shown. ``seconds``: that one annotator takes for one candidate, measured
     on the ``timed`` judged candidates in earlier batches; 0: it is assumed. ``gold``: pairs that applicants judged.
+    ``alike``: two approaches could have proposed different candidates, and did not.
     """
 
     batch: int
@@ -55,6 +58,13 @@ class BatchPreview(Record):
     timed: int
     filters: SourceFilter
     gold: tuple[str, ...] = ()
+    alike: bool = False
+
+    @property
+    def notes(self) -> list[str]:
+        """What the coordinator should know before annotators judge the batch."""
+        gold = f"It has gold pairs, which applicants judged in the qualification: {', '.join(self.gold)}"
+        return [*([gold] if self.gold else ()), *([ALIKE] if self.alike else ())]
 
     @property
     def hours(self) -> float:
@@ -88,7 +98,7 @@ class BatchPreview(Record):
             ("tasks", self.size),
             ("time", self.time),
             ("candidates by method", self.shares),
-            *([(JUDGED_BEFORE, ", ".join(self.gold))] if self.gold else ()),
+            *(("note", note) for note in self.notes),
             *((f"left out: {reason}", count) for reason, count in self.left_out.items()),
             *((f"target sentences left out: {reason}", count) for reason, count in self.targets_left_out.items()),
             ("filter: minimum words", self.filters.min_words),
@@ -146,6 +156,7 @@ def preview_batch(store: Store, domain: Domain, batch: int, overlap: int) -> Bat
     )
     methods = Counter(candidate.method for pool in pools for candidate in pool.candidates)
     seconds, timed = seconds_a_candidate(judgments_of(store, range(1, batch))) or (SECONDS_A_CANDIDATE, 0)
+    could_differ = plan is not None and plan.mode in {PoolMode.COMPARISON, PoolMode.UNION}
     return BatchPreview(
         batch=batch,
         tasks=len(pools),
@@ -159,6 +170,7 @@ def preview_batch(store: Store, domain: Domain, batch: int, overlap: int) -> Bat
         timed=timed,
         filters=filters,
         gold=tuple(gold_pairs_in(store, batch)),
+        alike=could_differ and methods.keys() - {RANDOM} == {BOTH},
     )
 
 

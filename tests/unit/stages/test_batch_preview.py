@@ -6,10 +6,11 @@ import re
 
 import pytest
 
+from abcdlink.candidates.pools import PoolMode
 from abcdlink.corpus.io import read_corpus_from, write_corpus_to
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError
-from abcdlink.judgments import SECONDS_A_CANDIDATE, Pool
+from abcdlink.judgments import BOTH, SECONDS_A_CANDIDATE, Pool
 from abcdlink.layout import JUDGMENTS, NATURAL, POOLS, QUALIFY_SLUG, batch_file
 from abcdlink.stages import batch_preview
 from abcdlink.stages.batch_preview import (
@@ -21,7 +22,7 @@ from abcdlink.stages.batch_preview import (
     review_of,
     take_review,
 )
-from abcdlink.stages.candidates import read_counts
+from abcdlink.stages.candidates import PoolPlan, read_counts
 from abcdlink.store import Store, open_run
 from labelstudio_config.pages.annotate import LinkingPage
 from labelstudio_config.preview import MOST_TASKS, write_preview
@@ -57,8 +58,26 @@ def test_gold_pairs_of_the_qualification_are_named_in_the_batch_that_has_them(ru
     renamed = [pair.model_copy(update={"id": "g"}) for pair in corpus.pairs if pair.id == first]
     write_corpus_to(run, QUALIFY_SLUG, corpus.model_copy(update={"pairs": renamed}))
     assert [preview_batch(run, news, batch, 2).gold for batch in (1, 2)] == [(first,), ()]
-    assert ("gold pairs, which applicants judged in the qualification", first) in preview_batch(run, news, 1, 2).rows
+    (note,) = preview_batch(run, news, 1, 2).notes
+    assert note.endswith(f"judged in the qualification: {first}")
     assert second != first
+
+
+@pytest.mark.parametrize(
+    ("mode", "method", "alike"), [("union", BOTH, True), ("union", "llm", False), ("intersection", BOTH, False)]
+)
+def test_a_preview_says_when_two_approaches_propose_the_same(
+    run: Store, news: Domain, monkeypatch: pytest.MonkeyPatch, mode: PoolMode, method: str, alike: bool
+) -> None:
+    monkeypatch.setattr(batch_preview, "plan_of", lambda _: PoolPlan(mode=mode))
+    every = [
+        pool.model_copy(update={"candidates": tuple(c.model_copy(update={"method": BOTH}) for c in pool.candidates)})
+        for pool in run.read_records(POOLS, Pool)
+    ]
+    last = every[-1].candidates[-1].model_copy(update={"method": method})
+    run.write_records(POOLS, [*every[:-1], every[-1].model_copy(update={"candidates": (last,)})])
+    said = [str(value) for _, value in preview_batch(run, news, 2, 2).rows]
+    assert any("cannot tell which is better" in one for one in said) == alike
 
 
 def test_a_preview_counts_the_pools_and_measures_time_if_possible(run: Store, news: Domain) -> None:
