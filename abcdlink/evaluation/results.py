@@ -132,16 +132,15 @@ class ApproachResult(Record):
         }
 
     def llm_row(self, usage: Usage | None) -> dict[str, object]:
-        """Return what an LLM answered and what that cost, as a row of a table."""
-        usage = usage or Usage()
+        """Return what an LLM answered and what that cost, as a row of a table; ``None``: the costs are unknown."""
         return {
             "approach": self.approach.name,
             "source sentences": ", ".join(f"{count} {outcome.words}" for outcome, count in self.outcomes.items()),
-            "prompt tokens": f"{usage.prompt_tokens:,}",
-            "cached": f"{usage.cached_share:.0%}",
-            "answer tokens": f"{usage.completion_tokens:,}",
-            "LLM seconds": f"{usage.seconds:.1f}",
-            "cost": f"{usage.cost:.4f}",
+            "prompt tokens": f"{usage.prompt_tokens:,}" if usage else "",
+            "cached": f"{usage.cached_share:.0%}" if usage else "",
+            "answer tokens": f"{usage.completion_tokens:,}" if usage else "",
+            "LLM seconds": f"{usage.seconds:.1f}" if usage else "",
+            "cost": f"{usage.cost:.4f}" if usage else "",
             "prompts": self.prompt_hash,
         }
 

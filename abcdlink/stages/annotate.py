@@ -115,7 +115,13 @@ def set_aside(store: Store, batch: int, version: int) -> None:
 
 
 def join_batches(store: Store, batches: int, overlap: int) -> dict[str, Any]:
-    """Write the judgments of all batches, the overall agreement and the data set; returns their paths."""
+    """Write the judgments of all batches, the overall agreement and the data set; returns their paths.
+
+    Raises:
+        InputError: when the judgments of a batch are missing.
+    """
+    for batch in range(1, batches + 1):
+        store.require(batch_file(batch, JUDGMENTS), "annotate")
     judgments = judgments_of(store, range(1, batches + 1))
     store.write_records(JUDGMENTS, judgments)
     store.write_record(AGREEMENT, agreement(judgments, overlap))

@@ -51,6 +51,7 @@ def test_scores_report_the_outcomes_of_llm_questions(run: Run, store: Store):
     assert cells[2:5] == [f"{usage.prompt_tokens:,}", "0%", f"{usage.completion_tokens:,}"]
     assert cells[-1] == one.prompt_hash
     assert "│ bm25@3 " not in second
+    assert list(one.llm_row(None).values())[2:7] == [""] * 5, "unknown costs are not shown as none"
 
 
 def test_scores_as_json_are_the_benchmark(run: Run, store: Store):

@@ -25,6 +25,16 @@ from tests.helpers.fake_label_studio import ADA, BEN, FakeLabelStudio
 
 
 @pytest.mark.usefixtures("no_drawing")
+def test_batches_are_joined_only_when_none_is_missing(
+    store: Store, server: FakeLabelStudio, keys: tuple[str, ...]
+) -> None:
+    answer_all(server, keys, ADA, BEN)
+    finish(store)
+    with pytest.raises(InputError, match=batch_file(2, JUDGMENTS)):
+        join_batches(store, 2, 2)
+    assert not store.exists(JUDGMENTS)
+
+
 def test_a_changed_batch_is_noticed_marked_and_pulled_again(
     store: Store, server: FakeLabelStudio, keys: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
