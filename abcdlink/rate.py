@@ -161,7 +161,7 @@ def _shuffled(corpus: Corpus, chooser: random.Random) -> list[Pair]:
 
 @at_once("ratings")
 def prepare(
-    store: Store, domain: Domain, synthetic: int, natural: int, seed: int = 13, *, same_targets: bool = False
+    store: Store, domain: Domain, synthetic: int, natural: int, seed: int, *, same_targets: bool = False
 ) -> list[RatedDocument]:
     """Sample documents of the run for rating, or return those already sampled.
 

@@ -17,7 +17,7 @@ from abcdlink.store import existing_run
 from flows.bootstrap import start_annotation
 from flows.parameters import AnnotationParameters, OptionalRunKey
 from flows.stages import candidates
-from tasks.running import table
+from tasks.running import key, table
 
 LEDGER = "drops"
 """Folder beside the runs that records which data has been imported."""
@@ -74,7 +74,7 @@ def take_all(run: str, source: str, domain: str, annotation: AnnotationParameter
 
 def ledger_of(source: str) -> Folder:
     """Return the ledger of a source, beside the runs."""
-    return open_ledger(f"{get_settings().runs_root.rstrip('/')}/.{LEDGER}", source)
+    return open_ledger(f"{get_settings().runs_root.rstrip('/')}/.{LEDGER}", key(source), source)
 
 
 def take_new(source: str, language: str, domain: str) -> DropResult:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -134,14 +133,13 @@ class DropResult:
     known: dict[tuple[str, int], Known] = field(default_factory=dict)
 
 
-def open_ledger(root: str, source: str) -> Folder:
+def open_ledger(root: str, name: str, source: str) -> Folder:
     """Return the folder of a source's ledger below ``root``.
 
-    Names of sources that differ in case or punctuation alone make one name of a folder: it stays with the first of
-    them, and the others have their own.
+    ``name``: of the folder. Sources that differ in case or punctuation alone have one name: it stays with the first
+    of them, and the others have their own.
     """
     owner = source.rstrip("/") if source.startswith("s3://") else os.path.abspath(source)  # noqa: PTH100 - as text
-    name = re.sub(r"[^a-z0-9]+", "-", source.lower()).strip("-")
     ledger = open_folder(f"{root}/{name}")
     if not ledger.exists(SOURCE):
         ledger.write(SOURCE, owner.encode())

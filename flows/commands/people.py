@@ -70,13 +70,18 @@ def start_rating(
 
     Example: `abcdlink rate start spring-news --synthetic 20 --natural 10`
     """
-    from abcdlink.rate import prepare
-
     store = existing_run(run)
     store.require(f"{SYNTHETIC}/pairs.jsonl", "generate")
     meaning = domain_of(store, domain)
     rating = {"synthetic": synthetic, "natural": natural, "same_targets": same_targets, "overlap": overlap}
-    begin = partial(prepare, store, meaning, synthetic, natural, same_targets=same_targets)
+
+    def begin() -> None:
+        from abcdlink.rate import prepare
+        from flows.parameters import RatingParameters
+
+        seed = RatingParameters.model_validate(rating).seed
+        prepare(store, meaning, synthetic, natural, seed, same_targets=same_targets)
+
     start_flow("rate/rate", {"run": run, "domain": domain, "rating": rating}, json, wait, begin)
 
 

@@ -274,9 +274,9 @@ def test_memory_does_not_grow_with_the_file(drops):
 
 def test_each_source_has_its_own_ledger(tmp_path):
     sources = [str(tmp_path / name) for name in ("Data.1", "data-1", "data_1", "\u0434", "\u0436")]
-    ledgers = [open_ledger(str(tmp_path / "runs"), source).where() for source in sources]
+    ledgers = [open_ledger(str(tmp_path / "runs"), "data-1", source).where() for source in sources]
     assert len(set(ledgers)) == len(sources)
-    again = [open_ledger(str(tmp_path / "runs"), f"{source}/").where() for source in reversed(sources)]
+    again = [open_ledger(str(tmp_path / "runs"), "data-1", f"{source}/").where() for source in reversed(sources)]
     assert again == ledgers[::-1]
 
 
