@@ -19,7 +19,7 @@ from abcdlink.domain import SourceFilter
 from abcdlink.errors import InputError
 from abcdlink.judgments import BOTH, Judgment, Label, LabelRule, by_candidate, opaque, verdict
 from abcdlink.linking.records import Decision
-from abcdlink.statistics import RESAMPLES, MeanInterval, bootstrap_mean
+from abcdlink.statistics import MeanInterval, bootstrap_mean
 
 Source = tuple[str, str]
 """Pair and source sentence."""
@@ -300,11 +300,7 @@ def random_lists(targets: Mapping[Source, Sequence[str]], size: int, seed: int) 
 
 
 def measure(
-    gold: ExhaustiveGold,
-    lists: Mapping[str, Lists],
-    view: View,
-    shared_by: tuple[str, str] | None = None,
-    resamples: int = RESAMPLES,
+    gold: ExhaustiveGold, lists: Mapping[str, Lists], view: View, shared_by: tuple[str, str] | None = None
 ) -> list[RecallRow]:
     """Measure approaches, and the targets that two of them (``shared_by``) share, by both definitions of that mean.
 
@@ -314,10 +310,10 @@ def measure(
         A row for each approach, then, with ``shared_by``, one over all sources with gold (nothing in
         common counts 0) and one over those with a common target only.
     """
-    rows = [_row(gold, name, of_one, view, Over.GOLD, resamples) for name, of_one in lists.items()]
+    rows = [_row(gold, name, of_one, view, Over.GOLD) for name, of_one in lists.items()]
     if shared_by:
         common = _common(*(lists[name] for name in shared_by))
-        rows += [_row(gold, BOTH, common, view, over, resamples) for over in Over]
+        rows += [_row(gold, BOTH, common, view, over) for over in Over]
     return rows
 
 
@@ -326,12 +322,12 @@ def _common(first: Lists, second: Lists) -> dict[Source, tuple[str, ...]]:
     return {at: tuple(t for t in targets if t in second[at]) for at, targets in first.items() if at in second}
 
 
-def _row(gold: ExhaustiveGold, name: str, lists: Lists, view: View, over: Over, resamples: int) -> RecallRow:
+def _row(gold: ExhaustiveGold, name: str, lists: Lists, view: View, over: Over) -> RecallRow:
     answered = {at: set(lists[at]) - gold.unlabelled.get(at, frozenset()) for at in gold.links if at in lists}
     scored = [at for at in gold.with_gold if at in answered and (answered[at] or over is Over.GOLD)]
     without = [at for at in gold.without_gold if at in answered]
     scores = [_scores(answered[at], gold.links[at]) for at in scored]
-    means = [bootstrap_mean(column, resamples) for column in zip(*scores, strict=True)]
+    means = [bootstrap_mean(column) for column in zip(*scores, strict=True)]
     recall, precision, f1 = means or (None, None, None)
     return RecallRow(
         approach=name,

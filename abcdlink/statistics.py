@@ -72,24 +72,19 @@ class MeanDifference(MeanInterval):
     p: float
 
 
-def bootstrap_mean(
-    values: Values, resamples: int = RESAMPLES, seed: int = 0, groups: Sequence[Hashable] | None = None
-) -> MeanInterval:
+def bootstrap_mean(values: Values, groups: Sequence[Hashable] | None = None, seed: int = 0) -> MeanInterval:
     """Return the mean of the values with its interval.
 
     ``groups``: one label a value; then groups are drawn, each with all its values. Raises ``InputError`` when there is
     no value, or the labels are not as many as the values.
     """
     column = np.asarray(values, np.float64)
-    low, high = np.percentile(_means(column[:, None], resamples, seed, groups), PERCENTILES)
+    low, high = np.percentile(_means(column[:, None], seed, groups), PERCENTILES)
     return MeanInterval(mean=float(column.mean()), low=float(low), high=float(high))
 
 
 def bootstrap_differences(
-    differences: NDArray[np.float64],
-    resamples: int = RESAMPLES,
-    seed: int = 0,
-    groups: Sequence[Hashable] | None = None,
+    differences: NDArray[np.float64], groups: Sequence[Hashable] | None = None, seed: int = 0
 ) -> list[MeanDifference]:
     """Return the mean of each column of paired differences; all columns share the draws.
 
@@ -97,17 +92,15 @@ def bootstrap_differences(
     resamples, so that p is never 0, and at most 1. ``differences``: shape (values, columns); ``groups``: one label a
     row, then groups are drawn, each with all its rows. Errors as ``bootstrap_mean``.
     """
-    means = _means(differences, resamples, seed, groups)
+    means = _means(differences, seed, groups)
     low, high = np.percentile(means, PERCENTILES, axis=0)
     tails = np.minimum((means <= 0).sum(axis=0), (means >= 0).sum(axis=0))
-    p = np.minimum(1.0, 2 * (tails + 1) / (resamples + 1))
+    p = np.minimum(1.0, 2 * (tails + 1) / (len(means) + 1))
     columns = zip(differences.mean(axis=0).tolist(), low.tolist(), high.tolist(), p.tolist(), strict=True)
     return [MeanDifference(mean=mean, low=low, high=high, p=p) for mean, low, high, p in columns]
 
 
-def _means(
-    values: NDArray[np.float64], resamples: int, seed: int, groups: Sequence[Hashable] | None
-) -> NDArray[np.float64]:
+def _means(values: NDArray[np.float64], seed: int, groups: Sequence[Hashable] | None) -> NDArray[np.float64]:
     """Return the mean of each resample of each column of values, shape (resamples, columns)."""
     if not len(values):
         msg = "there is no value to resample"
@@ -123,9 +116,9 @@ def _means(
     np.add.at(totals, member, values)
     kinds, counts = _kinds(np.column_stack([totals, sizes]).round(DECIMALS))
     if UNITS_PER_KIND * len(kinds) <= len(sizes):
-        totals, sizes, draws = kinds[:, :-1], kinds[:, -1], _draws_of_kinds(counts, resamples, seed)
+        totals, sizes, draws = kinds[:, :-1], kinds[:, -1], _draws_of_kinds(counts, seed)
     else:
-        draws = _draws(len(sizes), resamples, seed)
+        draws = _draws(len(sizes), seed)
     return np.concatenate([(drawn @ totals / (drawn @ sizes)[:, None]).round(DECIMALS) for drawn in draws])
 
 
@@ -143,28 +136,29 @@ def _kinds(units: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.
     return kinds[order], counts[order]
 
 
-def _draws_of_kinds(counts: NDArray[np.intp], resamples: int, seed: int) -> Iterator[NDArray[np.float64]]:
-    """Yield how often each kind of unit was drawn, shape (some resamples, kinds), until there are ``resamples``."""
+def _draws_of_kinds(counts: NDArray[np.intp], seed: int) -> Iterator[NDArray[np.float64]]:
+    """Yield how often each kind of unit was drawn, shape (some resamples, kinds), until there are ``RESAMPLES``."""
     random = np.random.default_rng(seed)
-    for size in _chunks(resamples, DRAWS_AT_ONCE // len(counts)):
+    for size in _chunks(RESAMPLES, DRAWS_AT_ONCE // len(counts)):
         yield random.multinomial(counts.sum(), counts / counts.sum(), size=size).astype(np.float64)
 
 
-def _draws(units: int, resamples: int, seed: int) -> Iterator[NDArray[np.float64]]:
-    """Yield how often each unit was drawn, shape (some resamples, units), until there are ``resamples``."""
+def _draws(units: int, seed: int) -> Iterator[NDArray[np.float64]]:
+    """Yield how often each unit was drawn, shape (some resamples, units), until there are ``RESAMPLES``."""
     random = np.random.default_rng(seed)
-    for rows in _chunks(resamples, DRAWS_AT_ONCE // units):
+    for rows in _chunks(RESAMPLES, DRAWS_AT_ONCE // units):
         drawn = random.integers(0, units, size=(rows, units), dtype=np.int32)
         places = drawn + units * np.arange(rows)[:, None]
         yield np.bincount(places.ravel(), minlength=rows * units).reshape(rows, units).astype(np.float64)
 
 
-def resampled(by_unit: Floats | Counts, seed: int = 0, resamples: int = RESAMPLES) -> Iterator[Floats]:
+def resampled(by_unit: Floats | Counts, seed: int = 0, resamples: int | None = None) -> Iterator[Floats]:
     """Yield the sums over units of each resample, in chunks of shape (resamples of the chunk, ...).
 
     ``by_unit``: what each unit adds to the sums, shape (units, ...); as many units as there are are drawn with
-    replacement.
+    replacement. ``resamples``: how often; ``None``: ``RESAMPLES`` times.
     """
+    resamples = resamples or RESAMPLES
     units = len(by_unit)
     # Sums of counts stay below 2^53, so that float arithmetic (and its fast matrix product) is exact.
     values = np.asarray(by_unit, dtype=np.float64)

@@ -13,10 +13,9 @@ import numpy as np
 from abcdlink.corpus.records import Corpus
 from abcdlink.evaluation.scores import score_ranking
 from abcdlink.retrieval import get_retriever, rank_corpus
-from abcdlink.statistics import bootstrap_mean
+from abcdlink.statistics import RESAMPLES, bootstrap_mean
 from benchmarks import MINILM, NEWS, Claim, cpu, ratio, real_corpus
 
-RESAMPLES = 10_000
 LOOPED = 1_000
 """Resamples of the loop; its time is scaled linearly."""
 TIMES = 5
@@ -32,7 +31,7 @@ def resampling(data: Path) -> Iterator[Claim]:
     )
     noise = np.random.default_rng(0).uniform(-1e-6, 1e-6, len(a))
     for what, values, least in (("", a - b, 20), (", all values different", a - b + noise, None)):
-        ours, found = cpu(partial(bootstrap_mean, values, RESAMPLES), TIMES)
+        ours, found = cpu(partial(bootstrap_mean, values), TIMES)
         looped, means = cpu(partial(_loop, values.tolist(), LOOPED))
         low, high = np.percentile(means, (2.5, 97.5))
         if not (abs(found.low - low) < 0.001 and abs(found.high - high) < 0.001):

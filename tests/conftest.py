@@ -20,6 +20,12 @@ from tests.paper.fetch import HASHES, REPOSITORY
 # computing. Set before a test imports any of them; servers and commands that tests start inherit it.
 os.environ["OMP_NUM_THREADS"] = "1"
 
+# Tests write thousands of small files, and their servers wait for the disk after each change; in memory, neither takes
+# long. All tiers together need less than a gigabyte at any time.
+MEMORY, ROOM = Path("/dev/shm"), 4 << 30  # noqa: S108 - pytest creates its own folders there
+if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+
 SHARED_DATA = Path(os.environ.get("ABCDLINK_SHARED_DATA", ROOT.parent / "shared" / "data"))
 
 # No test depends on the speed of the machine. Property tests try 12 examples; `make unit PROPERTIES=thorough` tries a

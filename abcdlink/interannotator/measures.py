@@ -20,7 +20,7 @@ from abcdlink.interannotator.groups import Group, by_annotator_pair, by_key, fir
 from abcdlink.interannotator.multiple import ONE_ANNOTATOR, ONE_LABEL, Interval, MultipleMeasures, multiple
 from abcdlink.judgments import BOTH, RANDOM, Judgment, Label
 from abcdlink.layout import AGREEMENT, JUDGMENTS, batch_file
-from abcdlink.statistics import RESAMPLES, interval, resampled
+from abcdlink.statistics import interval, resampled
 from abcdlink.store import Store
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def mean_values(tables: Floats | Counts) -> Values:
         return Values(*(np.nanmean(one, axis=1) for one in (kappa, observed_agreement(tables), ac1)))
 
 
-def resampled_values(by_source: Counts, seed: int = 0, resamples: int = RESAMPLES) -> Values:
+def resampled_values(by_source: Counts, seed: int = 0, resamples: int | None = None) -> Values:
     """Return the measures of each resample of source sentences, from tables (sources, pairs of annotators, 4).
 
     Candidates of one source are judged together and are not independent, so whole sources are drawn.
@@ -167,12 +167,12 @@ def resampled_values(by_source: Counts, seed: int = 0, resamples: int = RESAMPLE
     return Values(*(np.concatenate(parts) for parts in zip(*chunks, strict=True)))
 
 
-def kappa_interval(by_source: Counts, resamples: int = RESAMPLES) -> tuple[float, float] | None:
+def kappa_interval(by_source: Counts) -> tuple[float, float] | None:
     """Return the 95 % interval of the mean kappa, by bootstrap over sources; ``None``: no resample has a kappa."""
-    return interval(resampled_values(by_source, resamples=resamples).kappa)
+    return interval(resampled_values(by_source).kappa)
 
 
-def measures_of(groups: Sequence[Group], resamples: int = RESAMPLES) -> Measures:
+def measures_of(groups: Sequence[Group], resamples: int | None = None) -> Measures:
     """Measure the agreement on candidates; see ``Measures`` for more than two annotators."""
     labels = [judgment.label is Label.LINK for group in groups for judgment in group.values()]
     prevalence = sum(labels) / len(labels) if labels else None

@@ -199,7 +199,7 @@ class FakeLLM:
     def __enter__(self) -> Self:
         _hand_over_requests()
         HERE[self._server.server_address[1]] = self
-        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+        threading.Thread(target=self._server.serve_forever, args=(0.002,), daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:

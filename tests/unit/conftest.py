@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import gc
-import os
-import shutil
 import sys
+from contextlib import contextmanager
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 from unittest.mock import MagicMock
 
@@ -19,11 +17,6 @@ from abcdlink.settings import get_settings
 from tests.helpers.homes import configure
 from tests.helpers.plugin import install_plugin
 from tests.helpers.tiny_models import tiny_bert
-
-# Tests write thousands of small files, which takes a quarter of the time of this tier on a disk; in memory, hardly any.
-MEMORY, ROOM = Path("/dev/shm"), 2 << 30  # noqa: S108 - pytest creates its own folders there
-if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM:
-    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
 TOGETHER = {
     "tests/unit/cli": "cli",
@@ -104,26 +97,44 @@ def command(monkeypatch, capfd):
 
 
 @pytest.fixture(scope="session", autouse=True)
-def sketch():
-    """Draw pictures without rendering them, which takes most of the time of a report; returns what renders them."""
-    from abcdlink.report import pictures
+def few_resamples():
+    """Make the bootstrap quick: a tenth of its resamples is enough where a test does not look at an interval."""
+    from abcdlink import statistics
 
     with pytest.MonkeyPatch.context() as patch:
-        render = pictures.rendered
-        patch.setattr(pictures, "rendered", lambda _: '<svg viewBox="0 0 9 9"></svg>')
-        yield render
+        patch.setattr(statistics, "RESAMPLES", statistics.RESAMPLES // 10)
+        yield
 
 
 @pytest.fixture
-def rendered(sketch, monkeypatch):
+def all_resamples(few_resamples, monkeypatch):
+    """For a test that looks at an interval."""
+    monkeypatch.setattr("abcdlink.statistics.RESAMPLES", 10_000)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def drawn():
+    """Leave pictures empty, since drawing takes most of the time of a report; in a context of this, they are drawn."""
+    from abcdlink.report import pictures
+
+    as_they_are = pictures.blank, pictures.rendered
+
+    @contextmanager
+    def use(blank, rendered):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(pictures, "blank", blank)
+            patch.setattr(pictures, "rendered", rendered)
+            yield
+
+    with use(MagicMock(), lambda _: '<svg viewBox="0 0 9 9"></svg>'):
+        yield lambda: use(*as_they_are)
+
+
+@pytest.fixture
+def drawing(drawn):
     """For a test that looks at the pictures."""
-    monkeypatch.setattr("abcdlink.report.pictures.rendered", sketch)
-
-
-@pytest.fixture
-def no_drawing(monkeypatch):
-    """For a test of a report's words, those of its pictures too: matplotlib would take half of the time."""
-    monkeypatch.setattr("matplotlib.figure.Figure", MagicMock())
+    with drawn():
+        yield
 
 
 @pytest.fixture
@@ -148,13 +159,12 @@ def finished(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def complete(finished, sketch):
+def complete(finished, drawn):
     """The report of the complete example run, as HTML with all its pictures."""
     from abcdlink.report import render
     from abcdlink.report.content import gather
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("abcdlink.report.pictures.rendered", sketch)
+    with drawn():
         return render(gather(finished))
 
 

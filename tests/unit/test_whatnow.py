@@ -172,7 +172,6 @@ def test_candidates_of_an_llm_are_counted_from_its_first_pair(run: Store) -> Non
     assert list(progress_of(run, "candidates")) == [f"{llm.name} has decided 0 of 3 pairs"]
 
 
-@pytest.mark.usefixtures("no_drawing")
 def test_what_comes_next_when_nothing_runs(run: Store, tmp_path: Path) -> None:
     assert "Nothing has started" in text(run)
     run.write_record(QUALIFIED, Qualified(accounts=("a@example.org",), annotators=("applicant-1",)))
@@ -199,7 +198,6 @@ def test_simultaneous_flows_are_all_shown(run: Store) -> None:
     assert [item.flow for item in what_now(run).items] == ["annotate", "rate"]
 
 
-@pytest.mark.usefixtures("no_drawing")
 def test_the_words_are_the_same_everywhere(run: Store) -> None:
     take_in(run)
     wait_for(run, "f1", "annotate", WaitsFor.ANNOTATORS, batch_slug(1))

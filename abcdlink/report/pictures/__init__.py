@@ -45,12 +45,11 @@ WIDTH = 4.6
 def picture(height: float, alt: str) -> Iterator[tuple[Axes, list[Markup]]]:
     """Yield axes to draw on, and a list that holds the finished SVG afterwards."""
     import matplotlib as mpl
-    from matplotlib.figure import Figure
 
     parts: list[Markup] = []
     # The salt names clip paths and markers: pictures of one page must not share these names.
     with mpl.rc_context({**STYLE, "svg.hashsalt": alt}):
-        figure = Figure(figsize=(WIDTH, height), layout="constrained")
+        figure = blank(height)
         axes = figure.add_subplot()
         yield axes, parts
         svg = rendered(figure)
@@ -76,6 +75,13 @@ def percent_axis(axes: Axes) -> None:
 def legend(axes: Axes, columns: int = 3) -> None:
     """Put the legend below the picture."""
     axes.get_figure().legend(loc="outside lower center", ncol=columns, frameon=False)  # type: ignore[union-attr]
+
+
+def blank(height: float) -> Figure:
+    """Return a figure of a height in inches that nothing is drawn on."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(WIDTH, height), layout="constrained")
 
 
 def rendered(figure: Figure) -> str:

@@ -166,7 +166,6 @@ def decide_all(store: Store) -> list[Adjudication]:
     return made
 
 
-@pytest.mark.usefixtures("no_drawing")
 def test_the_data_set_and_report_show_the_decisions(tmp_path: Path) -> None:
     store = example_run(tmp_path)
     assert decisions_in(store, store.read_records(JUDGMENTS, Judgment)) is None

@@ -64,7 +64,6 @@ def top(store: Store, retriever: str, k: int) -> dict[Any, set[str]]:
     return {at: set(map(str, group["target"])) for at, group in best.groupby(["pair", "source"], observed=True)}
 
 
-@pytest.mark.usefixtures("no_drawing")
 def test_pools_of_two_retrievers_use_their_names_as_methods(store: Store) -> None:
     pools = make(store, ShortlistRule(approaches=("bm25@3", "jaccard@3")), PoolPlan())
     first, second = top(store, "bm25", 2), top(store, "jaccard", 2)

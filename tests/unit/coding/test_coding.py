@@ -202,7 +202,6 @@ def test_a_run_without_judgments_is_refused_before_anything_is_written(store: St
     assert "coding" not in store.manifest.get("inputs", {})
 
 
-@pytest.mark.usefixtures("no_drawing")
 def test_the_command_and_the_report_show_the_patterns(store: Store) -> None:
     made = prepare_coding(store, 20, 2, 13, ["<b>wrong</b>: x", "other"])
     names = [one.name for one in made.patterns]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -14,13 +16,16 @@ from abcdlink.statistics import MeanDifference, Values, bootstrap_differences, b
 values = st.lists(st.floats(0, 1), min_size=1, max_size=30)
 
 
-def difference(a: Values, b: Values, *options: int, **more: object) -> MeanDifference:
-    return bootstrap_differences(np.subtract(a, b)[:, None], *options, **more)[0]
+pytestmark = pytest.mark.usefixtures("all_resamples")
+
+
+def difference(a: Values, b: Values, groups: Sequence[int] | None = None) -> MeanDifference:
+    return bootstrap_differences(np.subtract(a, b)[:, None], groups)[0]
 
 
 @given(values)
 def test_the_interval_contains_the_mean_and_stays_within_the_values(sample):
-    interval = bootstrap_mean(sample, resamples=200)
+    interval = bootstrap_mean(sample)
     assert interval.mean == pytest.approx(np.mean(sample))
     assert min(sample) - 1e-9 <= interval.low <= interval.high <= max(sample) + 1e-9
 
@@ -34,10 +39,10 @@ def test_the_interval_of_many_values_matches_the_normal_approximation():
 
 def test_the_same_seed_gives_the_same_interval_however_draws_are_chunked(monkeypatch):
     sample = np.linspace(0, 1, 50) ** 2
-    first = bootstrap_mean(sample, resamples=500, seed=3)
+    first = bootstrap_mean(sample, seed=3)
     monkeypatch.setattr(statistics, "DRAWS_AT_ONCE", 101)
-    assert bootstrap_mean(sample, resamples=500, seed=3) == first
-    assert bootstrap_mean(sample, resamples=500, seed=4) != first
+    assert bootstrap_mean(sample, seed=3) == first
+    assert bootstrap_mean(sample, seed=4) != first
 
 
 def test_correlated_values_widen_the_interval_when_groups_are_resampled():
@@ -78,7 +83,9 @@ def test_many_columns_at_once_equal_a_plain_loop_over_the_same_draws(sample, gro
     rows, labels = [row[:3] for row in sample], [row[3] for row in sample]
     groups = labels if grouped else range(len(rows))
     means = plain(rows, 50, seed, groups)
-    found = bootstrap_differences(np.array(rows, float), 50, seed, labels if grouped else None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(statistics, "RESAMPLES", 50)
+        found = bootstrap_differences(np.array(rows, float), labels if grouped else None, seed)
     for difference, column, values in zip(found, zip(*means, strict=True), zip(*rows, strict=True), strict=True):
         below, above = sum(round(m, 9) <= 0 for m in column), sum(round(m, 9) >= 0 for m in column)
         low, high = np.percentile(column, (2.5, 97.5))
@@ -91,9 +98,10 @@ def test_resampling_kinds_of_units_matches_resampling_units(monkeypatch, grouped
     """Of 2,000 units only few differ; the two ways draw differently, so they agree within the noise of 20,000 draws."""
     units = np.random.default_rng(4).choice([-0.5, 0.0, 1.0], 2000)
     sample, groups = (np.repeat(units, 2), np.repeat(np.arange(2000), 2).tolist()) if grouped else (units, None)
-    kinds = difference(sample, 0 * sample, 20_000, groups=groups)
+    monkeypatch.setattr(statistics, "RESAMPLES", 20_000)
+    kinds = difference(sample, 0 * sample, groups)
     monkeypatch.setattr(statistics, "UNITS_PER_KIND", 10_000)
-    one_by_one = difference(sample, 0 * sample, 20_000, groups=groups)
+    one_by_one = difference(sample, 0 * sample, groups)
     width = one_by_one.high - one_by_one.low
     assert kinds != one_by_one
     assert kinds.mean == one_by_one.mean

@@ -138,7 +138,8 @@ def test_the_interval_narrows_with_more_sources_whatever_the_chunks(monkeypatch:
     assert narrow is not None
     assert narrow[1] - narrow[0] < (wide[1] - wide[0]) / 3
     monkeypatch.setattr("abcdlink.statistics.CHUNK_CELLS", 70)
-    assert kappa_interval(few, resamples=50) == pytest.approx(_interval_in_one_chunk(few))
+    monkeypatch.setattr("abcdlink.statistics.RESAMPLES", 50)
+    assert kappa_interval(few) == pytest.approx(_interval_in_one_chunk(few))
 
 
 def _interval_in_one_chunk(tables: np.ndarray) -> tuple[float, float]:

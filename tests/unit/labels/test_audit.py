@@ -51,7 +51,7 @@ def test_intervals_cover_the_truth_even_if_probabilities_are_wrong(
     """Also where no link is found below the threshold, as with few candidates and far too high probabilities."""
     monkeypatch.setattr(audits, "DRAWS", 1000)  # enough for the ends of an interval
     covered, sizes = [], []
-    for seed in range(100):
+    for seed in range(50):
         table, p, links = population(seed, shift)
         above = p >= THRESHOLD
         drawn = draw(partial(iter, [table]), THRESHOLD, int(above.sum()), judged, seed)

@@ -337,7 +337,7 @@ def test_names_say_what_a_linker_needs():
 @pytest.fixture(scope="module")
 def strict(made):
     """Return a corpus with rankings in which people call only some of the equally similar pairs a link."""
-    corpus, rankings = made_corpus(seed=2, pairs=60, name="strict")
+    corpus, rankings = made_corpus(seed=2, pairs=36, name="strict")
     pairs = [
         pair.model_copy(update={"links": dict(list(pair.links.items())[: 1 + n % 2])})
         for n, pair in enumerate(corpus.pairs)

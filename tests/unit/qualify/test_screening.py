@@ -198,7 +198,6 @@ def test_no_export_holds_screening_data(full: Store, tmp_path: Path, layout: Exp
         assert_private(full.folder.read(name), name)
 
 
-@pytest.mark.usefixtures("no_drawing")
 def test_the_report_shows_applicants_by_pseudonym_only(full: Store) -> None:
     write_report(full)
     report = full.folder.read("report.html")

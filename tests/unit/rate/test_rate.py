@@ -291,7 +291,6 @@ def test_undefined_measures_are_never_numbers() -> None:
     assert summarise([]) == []
 
 
-@pytest.mark.usefixtures("no_drawing")
 def test_the_report_and_the_command_show_the_ratings(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -106,7 +106,7 @@ def test_points_off_the_front_and_only_those_are_beaten_by_points_on_it(pairs):
         assert point not in front or not [one for one in beats if (one.cost, one.f1) != (point.cost, point.f1)]
 
 
-@pytest.mark.usefixtures("rendered")
+@pytest.mark.usefixtures("drawing")
 def test_quality_is_plotted_against_seconds_and_for_llms_against_money():
     llm = llm_grid(["bm25"], [5], [Setup.LISTWISE], [4], models=["small", "large"])
     results = [with_cost(ranker("bm25", 1), 0.4, 1), with_cost(llm[0], 0.5, 20, 0.5), with_cost(llm[1], 0.7, 90, 4.0)]
@@ -255,7 +255,6 @@ def copy_of(store: Store, folder) -> Store:
     return copy
 
 
-@pytest.mark.usefixtures("no_drawing")
 def test_a_partial_run_omits_what_it_lacks_with_the_reason(finished: Store, tmp_path):
     store = copy_of(finished, tmp_path)
     store.folder.remove(SCORES)
@@ -268,7 +267,6 @@ def test_a_partial_run_omits_what_it_lacks_with_the_reason(finished: Store, tmp_
     assert "all errors on 48 source sentences" in errors  # of the retriever, whose rankings exist
 
 
-@pytest.mark.usefixtures("no_drawing")
 def test_a_shortlisted_approach_of_another_benchmark_is_reported(finished: Store, tmp_path):
     store = copy_of(finished, tmp_path)
     kept = store.read_json(BENCHMARK)

@@ -94,7 +94,6 @@ def test_figures_from_simulated_people_are_marked(html: str, name: str):
     assert "simulated</span></h2>" in html.partition(f'<section id="{name}">')[2].partition("</section>")[0]
 
 
-@pytest.mark.usefixtures("no_drawing")
 def test_figures_from_real_people_are_not_marked(content: Content):
     people = [one.model_copy(update={"simulated": False}) for one in content.annotators]
     page = render(replace(content, annotators=people, benchmark=None, findings=None))
@@ -125,7 +124,6 @@ def test_a_run_without_feedback_rounds_has_no_section_on_them(complete: str):
     assert 'href="#feedback"' not in complete
 
 
-@pytest.mark.usefixtures("no_drawing")
 def test_a_round_without_second_answers_is_reported_as_such(run: Store):
     accept_feedback(run, 1, GUIDELINES, "", label_studio_round=False, by="auto_feedback")
     end_unasked(run, 1)
@@ -145,7 +143,7 @@ def test_nouns_agree_with_their_numbers():
     assert [counted(1, "pair"), counted(2000, "pair"), counted(2, "a", "b")] == ["1 pair", "2,000 pairs", "2 b"]
 
 
-@pytest.mark.usefixtures("rendered")
+@pytest.mark.usefixtures("drawing")
 def test_a_picture_keeps_letters_that_its_font_lacks_without_a_word(recwarn):
     with picture(1, "事実") as (axes, parts):
         name_rows(axes, ["事実", "तथ्य", "حقيقة"])

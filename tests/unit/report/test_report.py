@@ -128,7 +128,6 @@ def test_disagreements_show_both_sentences_and_every_vote(finished: Store, compl
     assert f"{differing} candidates on which annotators differ" in page.text
 
 
-@pytest.mark.usefixtures("no_drawing")
 def test_a_long_list_of_disagreements_is_shortened_with_a_note(empty: Store, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("abcdlink.report.MOST_LISTED", 3)
     annotate(empty, make_pools(empty, take_in(empty)))
@@ -143,7 +142,6 @@ def test_simulated_annotators_and_the_embedded_model_are_clearly_marked(complete
     assert "Its link decisions are at chance" in page.text
 
 
-@pytest.mark.usefixtures("no_drawing")
 def test_real_people_and_a_real_model_get_no_banner(empty: Store):
     corpus = take_in(empty)
     generate(empty, model="a-real-model")
@@ -163,7 +161,6 @@ def test_an_empty_run_says_what_is_missing(empty: Store):
     assert "No documents have been taken into this run yet" in text
 
 
-@pytest.mark.usefixtures("no_drawing")
 def test_the_report_grows_stage_by_stage(empty: Store):
     corpus = take_in(empty)
     missing = [page_of(empty).text.count("Not available yet")]
@@ -249,7 +246,7 @@ def test_a_single_label_is_reported(empty: Store):
     assert "All annotators said the same about every candidate." in text
 
 
-@pytest.mark.usefixtures("rendered")
+@pytest.mark.usefixtures("drawing")
 def test_a_chart_can_be_shown_outside_the_page():
     picture = by_cutoff("F1", [Series("bm25", {1: 0.4, 3: 0.5})])
     head, _, data = as_image(picture).partition(",")

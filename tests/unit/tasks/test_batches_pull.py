@@ -24,7 +24,6 @@ from tests.helpers.batch_steps import answer_all, finish, key_of, pulled
 from tests.helpers.fake_label_studio import ADA, BEN, FakeLabelStudio
 
 
-@pytest.mark.usefixtures("no_drawing")
 def test_batches_are_joined_only_when_none_is_missing(
     store: Store, server: FakeLabelStudio, keys: tuple[str, ...]
 ) -> None:
