@@ -19,13 +19,13 @@ TOOLS := cyclonedx-bom==7.5.0 pip-licenses==5.5.5 pip-audit==2.10.1 uv==0.13.9
 TIERS := unit paper integration browser
 # Part of `make test` only after `make setup-vllm`: 3 GB that nothing else needs.
 SLOW_TIERS := $(if $(wildcard .venv-vllm/installed),vllm)
-# Two processes, for two cores; three where tests mostly wait for servers. The tests of one file stay together, as
+# Two processes, for two cores; four where tests also wait for servers. The tests of one file stay together, as
 # they share fixtures; in the tiers with servers, each process has its own servers.
 # How many examples a property test of the tier unit tries: usual (12) or thorough (1,000).
 PROPERTIES ?= usual
 WORKERS_unit := -n 2 --dist loadfile --hypothesis-profile $(PROPERTIES)
 WORKERS_paper := -n 2
-WORKERS_integration := -n 3 --dist loadfile --no-loadscope-reorder
+WORKERS_integration := -n 4 --dist loadfile --no-loadscope-reorder
 WORKERS_browser := -n 2 --dist loadfile
 # simulated: accounts that the demo drives itself; human: the demo stops and says what to open.
 ANNOTATORS ?= simulated
