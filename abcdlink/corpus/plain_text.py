@@ -14,6 +14,7 @@ from abcdlink.characters import without_hidden
 from abcdlink.corpus.leftovers import LinePattern, without_leftovers
 from abcdlink.corpus.records import NOTED, Document, Note, RemovedLine, Tally
 from abcdlink.corpus.segmentation import UNSPACED, Segmenter
+from abcdlink.errors import InputError
 from abcdlink.languages import END, begins_small
 
 ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
@@ -27,6 +28,7 @@ LINE_END = re.compile("\r\n|[\r\n\u2028\u2029]")
 BULLET = re.compile(r"(?:[-–—•*·‣◦▪]|\(?(?:\d{1,3}|[A-Za-z])[.)])\s")  # noqa: RUF001 - dashes that open list items
 ROW = re.compile(r"\|.*\|")
 """A row of a table in Markdown."""
+LATEX = re.compile(r"^[ \t]*\\(?:documentclass|begin\{document\})", re.MULTILINE)
 COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 MOST_LISTED = 100_000
 """Removed lines that are listed; of more, only the number is known."""
@@ -77,10 +79,13 @@ class PlainText:
     def document(
         self, document_id: str, text: str, *, is_linked: bool = False, meta: dict[str, str] | None = None
     ) -> Document:
-        """Return the text as a document with the sentence ids 0, 1, 2 ...; ``InputError`` when it is blank.
+        """Return the text as a document with the sentence ids 0, 1, 2 ...; ``InputError`` when it is blank or LaTeX.
 
         ``is_linked``: links name its sentences by these ids, so that ``auto`` joins no lines and none is removed.
         """
+        if LATEX.search(text):
+            msg = "it is LaTeX, with commands among the words"
+            raise InputError(msg, "turn it into plain text, e.g. with `pandoc -f latex -t plain FILE -o NEW.txt`")
         if self.entities and not is_linked and (MARKUP.search(text) or COMMENT.search(text)):
             self._tagged.add(document_id)
             text = without_tags(text) if MARKUP.search(text) else COMMENT.sub("", text)

@@ -17,7 +17,7 @@ from unicodedata import normalize
 from abcdlink.corpus.builder import CorpusBuilder
 from abcdlink.corpus.formats.files import ImportSource, read_table, read_text
 from abcdlink.corpus.records import Corpus, Note, Pair, pair_name
-from abcdlink.errors import InputError
+from abcdlink.errors import SAVE_AS_TEXT, InputError
 
 PAIRS_FILE = "pairs.csv"
 SUFFIXES = (".txt", ".md")
@@ -35,7 +35,9 @@ def read_text_folder(given: ImportSource) -> Corpus:
     suffix, paths = text_files(folder)
     if not paths:
         msg = f"{folder} is not a folder with {' or '.join(SUFFIXES)} files"
-        raise InputError(msg, f"put one {SUFFIXES[0]} file per document into a folder and give that folder")
+        raise InputError(
+            msg, f"put one {SUFFIXES[0]} file per document into a folder and give that folder; {SAVE_AS_TEXT}"
+        )
     builder = CorpusBuilder(given.name)
     if given.choices.targets and (sources := [path for path in paths if _ends_with(path.name, SOURCE + suffix)]):
         left_out = [given.file(path).name for path in sources]

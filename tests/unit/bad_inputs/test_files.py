@@ -101,6 +101,8 @@ FILES: list[tuple[str, dict[str, Any], str, str]] = [
     ("import csv a.xlsx --out made", {"a.xlsx": b"PK\x03\x04\x14\0"}, "a.xlsx contains NUL", "Word or Excel"),
     ("import text t --out made", {"t/a.txt": b"%PDF-1.7\n%\xe2"}, "a.txt is not UTF-8", "PDF, as plain text"),
     ("import text t --out made", {"t/a.txt": "{\\rtf1 One.}"}, "a.txt is rich text (RTF)", "plain text"),
+    ("import text t --out made", {"t/a.txt": "\\documentclass{a}\nOne."}, "a.txt: it is LaTeX", "pandoc"),
+    ("import text t --out made", {"t/a.docx": "One."}, "not a folder with .txt", "save a file of Word"),
     ("agreement a.jsonl", {"a.jsonl": "{\n"}, "a.jsonl, line 1: it is not JSON", "Judgment"),
     ("agreement a.jsonl", {"a.jsonl": b"\x80"}, "a.jsonl is not UTF-8", "UTF-8"),
     ("agreement a.jsonl", {"a.jsonl": "{}\n"}, "a.jsonl, line 1: pair is missing", "Judgment"),
