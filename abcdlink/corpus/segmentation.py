@@ -125,11 +125,18 @@ MEASURED = re.compile(rf"\d[ \u00a0]?(?:mins?|hrs?|secs?|kg|km|cm|mm)\.\s+(?=[{O
 """An abbreviated length of time or measure at the end of a sentence."""
 ANNOTATED = re.compile(rf"[^\W\d_]{{2}}[.!?][{CLOSING}]?{NOTES}\s+(?=[{OPENING}]*[A-ZÀ-Þ])")
 """The end of a sentence with marks of notes."""
+COUNTED = re.compile(rf":\s+(?=1\.\s+[{OPENING}]*[A-ZÀ-Þ].*[{CLOSING}.!?]\s+2\.\s)")
+"""Before the first of several numbered sentences in one line."""
+NEXT_ITEM = re.compile(rf"\(?[b-h]\)\s+[{OPENING}]*[A-ZÀ-Þ]")
+"""A whole sentence with a letter, in a list that goes on in the same line: ``b) Switch it off.``"""
+ITEM_ENDS = re.compile(rf"[.!?][{CLOSING}]?\s+(?={NEXT_ITEM.pattern})")
 MARK_ALONE = re.compile("[。！？](?=[0-9０-９])|[\u037e។៕།]\\s+(?=\\S)")  # noqa: RUF001 - marks as they are typeset
 """Ends that ``sentencex`` misses: a mark without a space before a digit; marks of Greek, Khmer and Tibetan."""
 GERSHAYIM = re.compile('(?<=[\u05d0-\u05ea])"(?=[\u05d0-\u05ea])')
 """A quotation mark within a Hebrew word, which makes it an abbreviation and opens no quotation."""
 MARKED = re.compile(r"\(\d{1,2}\)")
+MARKED_PART = re.compile(r"\(\d{1,2}\)\s+[^\W\dA-ZÀ-Þ]")
+"""A numbered part of a sentence; a whole one has a capital letter."""
 GOES_ON = regex.compile(rf"[{OPENING}]*{LOWER}(?!\p{{Lu}})")
 """A lower-case letter; names such as ``iPhone`` begin with one too and have a capital next to it."""
 DOUBLED = re.compile(r"(?:^|\W)([A-Z])\1\.$")
@@ -174,7 +181,7 @@ class Segmenter:
 
     def __init__(self, name: str, split: Split, max_length: int = 0, language: str = "") -> None:
         self.name, self._goes_on = name, GOES_ON_IN.get(language)
-        self._ends = (ANSWERED, MEASURED, ANNOTATED, MARK_ALONE, WORDS_IN.get(language))
+        self._ends = (ANSWERED, MEASURED, ANNOTATED, COUNTED, ITEM_ENDS, MARK_ALONE, WORDS_IN.get(language))
         self.documents_cut = 0
         """How many texts it has made documents of."""
         self._split, self._max_length = split, max_length
@@ -272,11 +279,12 @@ def _is_boundary(text: str, following: str, goes_on: re.Pattern[str] | None) -> 
     shortened = NEVER_LAST.search(before) or NEVER_LAST_ELSEWHERE.search(before)
     abbreviated = titled or shortened or (BEFORE_NUMBERS.search(before) and re.match(r"\W?\d", after))
     # (1) one. (2) two. (3) three.
-    listed = LIST_MARK.match(before) or LABELLED.match(before) or (MARKED.match(after) and MARKED.search(before))
+    listed = LIST_MARK.match(before) or LABELLED.match(before) or (MARKED_PART.match(after) and MARKED.search(before))
     spoken = SPEAKER.match(after) and QUOTED.search(before)
     halved = DOUBLED.search(before) and DOUBLED.match(after.split(" ")[0])
     wordless = not re.search(r"\w", after)
-    return not (touching or GOES_ON.match(after) or dashed or abbreviated or listed or spoken or halved or wordless)
+    goes_on_small = GOES_ON.match(after) and not NEXT_ITEM.match(after)
+    return not (touching or goes_on_small or dashed or abbreviated or listed or spoken or halved or wordless)
 
 
 def _apart(text: str) -> Iterator[str]:
