@@ -3,8 +3,8 @@
 Within a kind, the best by mean F1 over all sources with links (one that was not answered counts as
 0) sets the mark. Among the approaches that a paired bootstrap cannot tell from it, the one with the
 fewest measured seconds per 1,000 pairs is taken: annotators see no difference, the budget does.
-Where both are to be of one kind, the second is the best of those that do not only cut the ranking
-or the answers of the first elsewhere.
+Where both are to be of one kind, the second is the best of those that do not decide nearly the same
+as the first (see ``beside``).
 
 A cutoff is chosen by a recall target, and by the length of the documents to be annotated.
 """
@@ -20,6 +20,7 @@ from pydantic import Field, field_validator, model_validator
 
 from abcdlink.corpus.records import Corpus, Record
 from abcdlink.errors import InputError
+from abcdlink.evaluation.beside import Decided, beside
 from abcdlink.evaluation.comparisons import Unit, compare_one_with_many
 from abcdlink.evaluation.reasons import WORDS, said_of_choice, said_of_cutoff, said_of_named, what_a_cutoff_is_for
 from abcdlink.evaluation.results import ApproachResult
@@ -178,12 +179,17 @@ class Shortlist(Record):
 
 
 def shortlist(
-    results: Sequence[ApproachResult], table: pd.DataFrame, rule: ShortlistRule, lengths: Lengths
+    results: Sequence[ApproachResult],
+    table: pd.DataFrame,
+    rule: ShortlistRule,
+    lengths: Lengths,
+    decided: Decided,
 ) -> Shortlist:
     """Choose one approach of each kind, see the module's text, and its cutoff, see ``choose_cutoff``.
 
     Of approaches that cost about the same the one with the higher F1 is taken, then the smaller cutoff, then the name
-    that comes first. ``table``: the per-source scores of the same benchmark, see ``comparisons``.
+    that comes first. ``table``: the per-source scores of the same benchmark, see ``comparisons``; ``decided``: asked
+    only where a second approach is chosen beside a first.
 
     Raises:
         InputError: when the benchmark has no approach of a name or kind that may be chosen.
@@ -199,7 +205,12 @@ def shortlist(
     with_llm = any(result.approach.kind is ApproachKind.LLM for result in results)
     second = ApproachKind.LLM if with_llm else ApproachKind.LEARNED
     for kind in rule.kinds or (ApproachKind.RETRIEVER, second):
-        best, why = _best_of_kind(results, table, rule, kind, taken)
+        order, left_out = _eligible(results, rule, kind)
+        order, same = beside(taken, order, decided) if taken else (order, [])
+        best, why = _best(order, table, rule.by)
+        why += [*same, *left_out]
+        if best.fitted:
+            why.append(f"{best.approach.name} was {best.fitted}.")
         taken = best.approach
         approach, why_cutoff = choose_cutoff(best.approach, results, rule.recall_target, lengths)
         chosen.append(approach)
@@ -212,40 +223,23 @@ def _shortlist(approaches: Sequence[Approach], reasons: Sequence[str], rule: Sho
     return Shortlist(first=first, second=second, reasons=tuple(reasons), rule=rule)
 
 
-def _best_of_kind(
-    results: Sequence[ApproachResult],
-    table: pd.DataFrame,
-    rule: ShortlistRule,
-    kind: ApproachKind,
-    taken_before: Approach | None,
-) -> tuple[ApproachResult, list[str]]:
-    """Return the approach of one kind that is taken beside one that was taken before, and why, in words."""
-    order, left_out = _eligible(results, rule, kind)
-    order, uncut = _others(order, taken_before)
+def _best(order: Sequence[ApproachResult], table: pd.DataFrame, by: Unit) -> tuple[ApproachResult, list[str]]:
+    """Return the first approach or a cheaper one that cannot be told from it, and why, in words."""
     best = order[0]
-    comparisons = compare_one_with_many(table, best.approach.name, [r.approach.name for r in order[1:]], rule.by)
+    comparisons = compare_one_with_many(table, best.approach.name, [r.approach.name for r in order[1:]], by)
     alike = [c for c in comparisons if not c.told_apart]
     names = {best.approach.name, *(comparison.b for comparison in alike)}
     close = [result for result in order if result.approach.name in names]
     lowest = min(result.seconds_per_1000_pairs for result in close)
     cheapest = next(result for result in close if result.seconds_per_1000_pairs <= SAME_COST * lowest)
-    enough = best.sources >= ENOUGH_SOURCES
-    taken = cheapest if enough else best
-
-    reasons = said_of_choice(best, taken, cheapest, comparisons, rule.by, len(order))
-    if uncut and taken_before:
-        reasons.append(f"Left out: {uncut} that only cut the ranking or answers of {taken_before.name} elsewhere.")
-    if left_out:
-        reasons.append(f"Left out: {left_out} with a fitted cutoff, as such cutoffs transfer badly.")
-    if taken.fitted:
-        reasons.append(f"{taken.approach.name} was {taken.fitted}.")
-    return taken, reasons
+    taken = cheapest if best.sources >= ENOUGH_SOURCES else best
+    return taken, said_of_choice(best, taken, cheapest, comparisons, by, len(order))
 
 
 def _eligible(
     results: Sequence[ApproachResult], rule: ShortlistRule, kind: ApproachKind
-) -> tuple[list[ApproachResult], int]:
-    """Return what may be chosen, best first, and how many were left out for their fitted cutoff."""
+) -> tuple[list[ApproachResult], list[str]]:
+    """Return what may be chosen, best first, and what was left out for its fitted cutoff, in words."""
     of_kind = [result for result in results if result.approach.kind is kind]
     if not of_kind:
         msg = f"the benchmark has no {WORDS[kind]} approach"
@@ -256,16 +250,9 @@ def _eligible(
         msg = f"every {WORDS[kind]} approach of the benchmark has a fitted cutoff"
         raise InputError(msg, "benchmark one with a fixed cutoff, or let the shortlist rule take fitted cutoffs")
     order = sorted(eligible, key=lambda r: (-r.f1_of_all, _size(r.approach), r.approach.name))
-    return order, len(of_kind) - len(eligible)
-
-
-def _others(order: list[ApproachResult], taken: Approach | None) -> tuple[list[ApproachResult], int]:
-    """Leave out what only cuts the same ranking or answers elsewhere; return the rest, and how many were left out."""
-    rest = [result for result in order if taken is None or result.approach.uncut != taken.uncut]
-    if taken and not rest:
-        msg = f"the benchmark has no second {WORDS[taken.kind]} approach beside {taken.name}, at other cutoffs at most"
-        raise InputError(msg, "benchmark another one, or let the shortlist rule name another kind")
-    return rest, len(order) - len(rest)
+    left_out = len(of_kind) - len(eligible)
+    said = f"Left out: {left_out} with a fitted cutoff, as such cutoffs transfer badly."
+    return order, [said] if left_out else []
 
 
 def _find(results: Sequence[ApproachResult], name: str) -> ApproachResult:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,8 +56,10 @@ def run_shortlist(store: Store, rule: ShortlistRule) -> Shortlist:
 
 def _choose(store: Store, rule: ShortlistRule) -> Shortlist:
     results = read_benchmark(store).approaches
-    benchmark, annotated = (mean_target_sentences(read_corpus_from(store, name)) for name in (SYNTHETIC, NATURAL))
-    choice = shortlist(results, read_scores(store), rule, Lengths(benchmark=benchmark, annotated=annotated))
+    synthetic, natural = (read_corpus_from(store, name) for name in (SYNTHETIC, NATURAL))
+    lengths = Lengths(benchmark=mean_target_sentences(synthetic), annotated=mean_target_sentences(natural))
+    decided = partial(benchmarked_links, store, synthetic)
+    choice = shortlist(results, read_scores(store), rule, lengths, decided)
     kept = store.read_json(CUTOFFS, dict[str, FittedCutoff])
     cutoffs = {current_name(name): fitted for name, fitted in kept.items()}
     fitted = {a.name: cutoffs[a.name] for a in choice.approaches if a.name in cutoffs}

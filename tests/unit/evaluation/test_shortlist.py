@@ -17,7 +17,7 @@ from abcdlink.evaluation.shortlist import (
     mean_target_sentences,
     shortlist,
 )
-from abcdlink.linking.records import Approach, ApproachKind
+from abcdlink.linking.records import Approach, ApproachKind, Decision
 from tests.helpers.scripted import document
 
 SOURCES = 100
@@ -45,8 +45,13 @@ def table(results):
     return pd.concat(frames, ignore_index=True)
 
 
-def choose(*results, rule=None, lengths=SAME):
-    return shortlist(results, table(results), rule or ShortlistRule(), lengths)
+def nothing(approach):
+    """Nobody decides anything, so that no two approaches decide the same."""
+    return ()
+
+
+def choose(*results, rule=None, lengths=SAME, decided=nothing):
+    return shortlist(results, table(results), rule or ShortlistRule(), lengths, decided)
 
 
 LLM = result("llm", 7, 0.8, cost=9000)
@@ -97,9 +102,8 @@ def test_the_bootstrap_uses_the_unit_of_the_rule():
     scores = table([best, cheap, LLM])
     swing = np.repeat(np.where(np.arange(SOURCES // 4) % 2, 0.1, -0.1), 4)
     scores.loc[scores["approach"] == "bm25@3", "f1"] = 0.47 + swing + 0.1 / 25
-    names = {
-        by: shortlist([best, cheap, LLM], scores, ShortlistRule(by=by), SAME).first.name for by in ("source", "pair")
-    }
+    rules = [ShortlistRule(by=by) for by in ("source", "pair")]
+    names = {rule.by: shortlist([best, cheap, LLM], scores, rule, SAME, nothing).first.name for rule in rules}
     assert names == {"source": "hybrid@3", "pair": "bm25@3"}
 
 
@@ -145,6 +149,46 @@ def test_the_second_retriever_is_not_another_cutoff_of_the_first():
     assert "hybrid@5 has the highest mean F1 of 2 retriever approaches" in text
     assert "Left out: 2 that only cut the ranking or answers of bm25@3 elsewhere." in text
     assert Shortlist.model_validate_json(chosen.model_dump_json()) == chosen
+
+
+def decides(**targets):
+    """Return what approaches decide: the targets of their retriever, cut at their cutoff."""
+
+    def decided(approach):
+        found = targets[approach.retriever][: approach.k]
+        return [Decision(approach=approach.name, pair="p", source=source, targets=tuple(found)) for source in "st"]
+
+    return decided
+
+
+MANY = [*RETRIEVERS, result("retriever", 3, 0.3, "minilm"), result("retriever", 1, 0.2, "minilm")]
+
+
+def test_the_second_retriever_does_not_propose_nearly_what_the_first_does():
+    near = decides(bm25="abcdefg", hybrid="abchgfe", minilm="axyzuvw")
+    chosen = choose(*MANY, LLM, rule=TWO_RETRIEVERS, decided=near)
+    assert [a.name for a in chosen.approaches] == ["bm25@3", "minilm@3"]
+    assert (
+        "Left out: 2 that decide nearly the same as bm25@3 (over two thirds of the links of either are of both): "
+        "hybrid@3 100%." in chosen.reasons
+    )
+    two_of_four = decides(bm25="abcdefg", hybrid="abxyzuv", minilm="axyzuvw")
+    assert choose(*MANY, LLM, rule=TWO_RETRIEVERS, decided=two_of_four).second.name == "hybrid@5"
+    named = ShortlistRule(approaches=("bm25@3", "hybrid@5"))
+    assert choose(*MANY, LLM, rule=named, decided=near).second.name == "hybrid@5"
+
+
+def test_where_all_retrievers_propose_nearly_the_same_the_best_is_taken_with_a_warning():
+    same = decides(bm25="abcdefg", hybrid="abcdefg", minilm="abcdefg")
+    chosen = choose(*MANY, LLM, rule=TWO_RETRIEVERS, decided=same)
+    assert [a.name for a in chosen.approaches] == ["bm25@3", "hybrid@5"]
+    said = "All others decide nearly the same as bm25@3 (over two thirds of the links of either are of both): "
+    assert f"{said}hybrid@3 100%, minilm@3 100%. So most judgments will not tell the two apart." in chosen.reasons
+
+
+def test_a_retriever_and_an_llm_go_together_whatever_they_decide():
+    same = decides(bm25="abc", hybrid="abc")
+    assert choose(*RETRIEVERS, LLM, decided=same) == choose(*RETRIEVERS, LLM)
 
 
 def test_a_recall_target_keeps_the_two_distinct():
