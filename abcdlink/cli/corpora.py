@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from abcdlink.cli.output import DomainOption, JsonOption, OnlyOption, conditions, print_json, print_table, say
+from abcdlink.cli.output import (
+    DomainOption,
+    JsonOption,
+    OnlyOption,
+    conditions,
+    print_json,
+    print_table,
+    require_out_or_check,
+    say,
+)
 from abcdlink.corpus.io import REFUSED, REMOVED_LINES
 from abcdlink.corpus.plain_text import Lines
 from abcdlink.errors import InputError
@@ -150,9 +159,7 @@ def import_documents(
     from abcdlink.languages import guess_language
     from abcdlink.preview import preview, write_preview
 
-    if bool(out) == check:
-        msg = "an import needs either --out or --check"
-        raise InputError(msg, "give --out FOLDER to write a corpus, or --check to write nothing")
+    require_out_or_check(out, check=check)
     origin: dict[str, Any] = {
         "format": f"{format_name} as released" if as_released else format_name,
         "imported_from": source.name,

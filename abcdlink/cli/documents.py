@@ -18,6 +18,7 @@ from abcdlink.cli.output import (
     listed,
     print_json,
     print_table,
+    require_out_or_check,
     say,
     shown,
 )
@@ -102,9 +103,7 @@ def pair(
     from abcdlink.pairing import PairingRule
     from abcdlink.stages.corpora import run_pairing, shown_examples
 
-    if bool(out) == check:
-        msg = "a pairing needs either --out or --check"
-        raise InputError(msg, "give --check to look at examples, then --out FOLDER to write a corpus")
+    require_out_or_check(out, check=check)
     _require_another(out, corpus)
     rule = PairingRule(
         by=tuple(listed(by)),

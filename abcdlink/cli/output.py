@@ -39,6 +39,16 @@ def corpus_folder(corpus: str) -> str:
     return str(folder)
 
 
+def require_out_or_check(out: str, *, check: bool) -> None:
+    """Raise ``InputError`` unless a command is told where to write a corpus, or else to write nothing."""
+    if out and check:
+        msg = f"--out {out} writes a corpus, but --check writes nothing"
+        raise InputError(msg, "leave out one of the two")
+    if not out and not check:
+        msg = "neither --out nor --check is given"
+        raise InputError(msg, "give --out FOLDER to write a corpus, or --check to look first")
+
+
 DomainOption = Annotated[str, typer.Option("--domain", help="Name or path of a domain.", callback=_domain_folder)]
 SettingOption = Annotated[
     Setting | None,

@@ -10,8 +10,8 @@ from tests.helpers.bad_input import label
 
 LONG = "x" * 81
 COMMANDS = [
-    ("import text texts", "--out or --check", "--out FOLDER"),
-    ("import text texts --out made --check", "--out or --check", "write nothing"),
+    ("import text texts", "neither --out nor --check", "--out FOLDER"),
+    ("import text texts --out made --check", "--out made writes a corpus, but --check writes nothing", "leave out one"),
     ("import text texts --out made --domain nowhere", "no domain 'nowhere'", "abcdlink init nowhere"),
     ("import text texts --out made --language english", "the language 'english'", "ISO code"),
     ("import text texts --out made --language ../x", "the language '../x'", "ISO code"),
@@ -43,6 +43,7 @@ COMMANDS = [
     ("sample corpus --out corpus --sample 1", "corpus is the corpus itself", "another folder"),
     ("sample corpus --out ./corpus/ --sample 1", "is the corpus itself", "another folder"),
     ("pair bare --out bare --floor 0.1", "bare is the corpus itself", "another folder"),
+    ("pair corpus --out made --check", "but --check writes nothing", "leave out one"),
     ("pair corpus --out made", "nothing says which documents", "a lowest similarity"),
     ("pair corpus --check --by topic", "already has 1 pairs", "--targets"),
     ("pair bare --check --by topic", "no document has the field 'topic'", "no metadata"),

@@ -195,7 +195,7 @@ def test_documents_are_paired_after_showing_examples(run: Run, tmp_path: Path) -
     assert (tmp_path / "pairs" / "pairing.jsonl").is_file()
     history = json.loads((tmp_path / "pairs" / "origin.json").read_text(encoding="utf-8"))["history"]
     assert history == ["Paired: 1 pairs of 3 documents (same topic, similarity 0.1 to 1; at most 1 for each target)"]
-    assert "either --out or --check" in run("pair", "raw", "--by", "topic")[2]
+    assert "neither --out nor --check" in run("pair", "raw", "--by", "topic")[2]
 
 
 def test_a_corpus_is_cleaned_and_restored(run: Run, tmp_path: Path) -> None:
