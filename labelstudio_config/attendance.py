@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime, timedelta
 
 from abcdlink.corpus.records import Record
@@ -10,6 +10,7 @@ from abcdlink.errors import AbcdlinkError
 from abcdlink.layout import QUALIFY_SLUG, batch_of, batch_slug, is_batch, is_feedback, project_file
 from abcdlink.qualify import qualified_accounts
 from abcdlink.stages.annotate import annotators_of
+from abcdlink.stages.feedback import judges_in
 from abcdlink.store import Store
 from abcdlink.waiting import Person, Standing, keep_standing
 from labelstudio_config.client import public
@@ -111,6 +112,18 @@ def reliefs_of(store: Store, slug: str) -> dict[str, Relief]:
     return found
 
 
+def awaited_in(store: Store, slug: str) -> dict[str, str] | None:
+    """Return account -> pseudonym of those whom a feedback round waits for; elsewhere ``None``: anyone may answer.
+
+    These are the annotators of its batch, without those who were relieved, during the round too.
+    """
+    if not is_feedback(slug):
+        return None
+    judges, relieved = judges_in(store, batch_of(slug)), reliefs_of(store, slug)
+    people = {one.account: one.annotator for one in annotators_of(store) if one.annotator in judges}
+    return {account: name for account, name in people.items() if account not in relieved}
+
+
 def relieve(store: Store, slug: str, account: str, to: str) -> None:
     """Note that the run no longer waits for someone, and who takes over."""
     reliefs = reliefs_of(store, slug) | {account: Relief(account=account, to=to, at=datetime.now(UTC))}
@@ -201,20 +214,27 @@ def reminders_of(store: Store, slug: str) -> list[Reminder]:
 
 def note_standing(store: Store, pushed: PushedProject, snapshot: Snapshot) -> Standing:
     """Store and return the progress of a project, from what was just read."""
-    now, progress = datetime.now(UTC), progress_in(snapshot, pushed.task_keys, pushed.overlap)
-    left = open_keys(snapshot, pushed.task_keys, pushed.overlap)
+    now, awaited = datetime.now(UTC), awaited_in(store, pushed.slug)
+    progress = progress_in(snapshot, pushed.task_keys, pushed.overlap, awaited)
+    left = open_keys(snapshot, pushed.task_keys, pushed.overlap, awaited)
+    given = {key: snapshot.accounts_of(key) for key in pushed.task_keys}
+    answers = sum(min(len(users), pushed.overlap) for users in given.values())
+    missing = sum(pushed.overlap - len(given[key]) for key in left)
+    people = _expected(store, pushed, snapshot, now)
+    if awaited is not None:
+        people = _awaited(awaited, snapshot, left)
+        missing = sum(person.open for person in people)
     if pushed.slug == QUALIFY_SLUG:  # only those who have judged every task can be ranked
         left = list(pushed.task_keys)
-    given = {key: len(snapshot.accounts_of(key)) for key in pushed.task_keys}
     standing = Standing(
         title=pushed.title,
         url=public(pushed.home or pushed.projects[0].url),
         own_urls=() if pushed.home or len(pushed.projects) == 1 else tuple(public(one.url) for one in pushed.projects),
         tasks=progress.tasks,
         done=progress.done,
-        needed=progress.tasks * pushed.overlap,
-        answers=sum(min(count, pushed.overlap) for count in given.values()),
-        people=_expected(store, pushed, snapshot, now) or _those_who_answered(snapshot, left),
+        needed=answers + missing,
+        answers=answers,
+        people=people or _those_who_answered(snapshot, left),
         looked=now,
         first=min((group[-1].at for group in snapshot.answers.values()), default=None),
         deadline=schedule_of(store, pushed.slug).deadline,
@@ -224,7 +244,7 @@ def note_standing(store: Store, pushed: PushedProject, snapshot: Snapshot) -> St
 
 
 def _expected(store: Store, pushed: PushedProject, snapshot: Snapshot, now: datetime) -> tuple[Person, ...]:
-    """Return who should answer; without a schedule nobody is named and anyone may."""
+    """Return who should answer; in a project other than a batch or a feedback round, anyone may."""
     if not store.exists(project_file(pushed.slug, SCHEDULE)):
         return ()
     rows = attendance(store, pushed, snapshot, now)
@@ -232,6 +252,17 @@ def _expected(store: Store, pushed: PushedProject, snapshot: Snapshot, now: date
         Person(account=row.account, annotator=row.annotator, done=row.done, open=row.open)
         for row in rows
         if not row.relieved
+    )
+
+
+def _awaited(awaited: Mapping[str, str], snapshot: Snapshot, left: Collection[str]) -> tuple[Person, ...]:
+    """Return how far those are whom a feedback round waits for."""
+    done: dict[str, set[str]] = {account: set() for account in awaited}
+    for key, user in snapshot.answers:
+        done.get(snapshot.account(user), set()).add(key)
+    return tuple(
+        Person(account=account, annotator=awaited[account], done=len(keys), open=len(set(left) - keys))
+        for account, keys in sorted(done.items())
     )
 
 

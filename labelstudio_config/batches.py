@@ -10,12 +10,13 @@ from datetime import UTC, datetime
 from abcdlink.corpus.records import Record
 from abcdlink.errors import InputError
 from abcdlink.interannotator.measures import Agreement, keep_agreement
-from abcdlink.layout import CHANGED, JUDGMENTS, REPORT, batch_file, batch_slug
+from abcdlink.layout import CHANGED, JUDGMENTS, REPORT, batch_file, batch_slug, feedback_slug
 from abcdlink.report import write_report
 from abcdlink.stages.annotate import Changed, Pulled, annotators_of, changed_of, join_batches, pulled_of, set_aside
+from abcdlink.stages.feedback import outcome_in
 from abcdlink.store import Store
 from labelstudio_config.answers import differences, namer
-from labelstudio_config.attendance import Attendance, Schedule, attendance, relieve, schedule_of
+from labelstudio_config.attendance import Attendance, Schedule, attendance, awaited_in, relieve, schedule_of
 from labelstudio_config.client import public
 from labelstudio_config.history import user_of
 from labelstudio_config.pages.annotate import keep_partial, keep_result
@@ -153,7 +154,7 @@ def requeue(store: Store, batch: int) -> list[str]:
 
 
 def reassign(store: Store, batch: int, account: str, to: str = "") -> list[str]:
-    """Stop waiting for an annotator; returns, in sentences, what is left to do and who can do it.
+    """Stop waiting for an annotator, in the round after the batch too; returns, in sentences, what is left to do.
 
     Label Studio Community does not assign tasks: whoever opens the link of the batch is
     offered each task that fewer people than needed have answered. So nothing changes there; who was
@@ -174,21 +175,29 @@ def reassign(store: Store, batch: int, account: str, to: str = "") -> list[str]:
         msg = f"{account!r} cannot take over from themselves"
         raise InputError(msg, "name another account, or none: anyone who opens the link can do the tasks")
     relieve(store, pushed.slug, relieved.account, to)
-    said = _in_words(pushed, snapshot, relieved, to)
-    if to and to not in label_studio().accounts().values():
-        said.append(f"{to} has no account yet: send the invitation link first (Organization, Invite in Label Studio)")
+    said = [
+        f"the run no longer waits for {relieved.account}; their answers to {relieved.done} tasks stay",
+        *_in_words(pushed, snapshot, relieved, to),
+    ]
+    if is_pushed(store, feedback_slug(batch)) and outcome_in(store, batch) is None:
+        names = ", ".join(awaited_in(store, feedback_slug(batch)) or ()) or "nobody"
+        said.append(f"the feedback round after batch {batch} now waits for {names}")
+    client = label_studio()
+    if to and to not in client.accounts().values():
+        said.append(f"{to} has no account yet, and creates one here first: {client.invitation()}")
     return said
 
 
 def _in_words(pushed: PushedProject, snapshot: Snapshot, relieved: Attendance, to: str) -> list[str]:
     unfinished = open_keys(snapshot, pushed.task_keys, pushed.overlap)
     left, tasks = len(unfinished), len(pushed.task_keys)
+    if not left:
+        return [f"all {tasks} tasks are done, so nobody has to take over any"]
     offered = (
         "Label Studio does not assign tasks: whoever opens this link is offered each task that still needs an answer; "
         "nothing has to change there, and drafts block nobody"
     )
     said = [
-        f"the run no longer waits for {relieved.account}; their answers to {relieved.done} tasks stay",
         f"{left} of {tasks} tasks need another answer; {relieved.account} has not answered {relieved.open} of them",
         offered,
         f"give this link to {to or 'whoever takes over'}: {_link_to(pushed, snapshot, relieved.account)}",

@@ -292,10 +292,12 @@ class Progress(Record):
         return f"{self.done} of {self.tasks} tasks done"
 
 
-def progress_in(snapshot: Snapshot, keys: Collection[str], overlap: int) -> Progress:
-    """Return the progress of a pushed project, in which each task needs ``overlap`` annotators."""
+def progress_in(
+    snapshot: Snapshot, keys: Collection[str], overlap: int, awaited: Collection[str] | None = None
+) -> Progress:
+    """Return the progress of a pushed project, in which each task needs answers as ``open_keys`` says."""
     per_account = Counter(snapshot.account(user) for _, user in snapshot.answers)
-    done = len(keys) - len(open_keys(snapshot, keys, overlap))
+    done = len(keys) - len(open_keys(snapshot, keys, overlap, awaited))
     return Progress(
         tasks=len(keys),
         done=done,
@@ -305,6 +307,17 @@ def progress_in(snapshot: Snapshot, keys: Collection[str], overlap: int) -> Prog
     )
 
 
-def open_keys(snapshot: Snapshot, keys: Collection[str], overlap: int) -> list[str]:
-    """Return the keys of the tasks that are not done."""
-    return [key for key in keys if len(snapshot.accounts_of(key)) < overlap]
+def open_keys(
+    snapshot: Snapshot, keys: Collection[str], overlap: int, awaited: Collection[str] | None = None
+) -> list[str]:
+    """Return the keys of the tasks that are not done: fewer than ``overlap`` people have answered them.
+
+    ``awaited``: accounts; what all of them have answered is done too. ``None``: anyone may answer.
+    """
+
+    def is_open(key: str) -> bool:
+        there = snapshot.accounts_of(key)
+        answered = awaited is not None and {snapshot.account(user) for user in there}.issuperset(awaited)
+        return len(there) < overlap and not answered
+
+    return [key for key in keys if is_open(key)]

@@ -14,7 +14,7 @@ from abcdlink.domain import find_domain
 from abcdlink.store import Store, open_run
 from abcdlink.waiting import is_closed
 from labelstudio_config.answers import anomalies_in
-from labelstudio_config.attendance import note_standing
+from labelstudio_config.attendance import awaited_in, note_standing
 from labelstudio_config.pages import Page
 from labelstudio_config.pages.exhaustive import close_if_enough
 from labelstudio_config.projects import let_titles_say, look_now, push_more, push_project
@@ -50,7 +50,7 @@ def look_at_people(store: Store, slug: str, logger: Loggers) -> Progress:
         logger.warning("Run %s, %s: %s.", store.key, slug, line)
     note_standing(store, pushed, snapshot)
     close_if_enough(store, slug, snapshot)
-    progress = progress_in(snapshot, pushed.task_keys, pushed.overlap)
+    progress = progress_in(snapshot, pushed.task_keys, pushed.overlap, awaited_in(store, slug))
     return progress.model_copy(update={"complete": progress.complete or is_closed(store, slug, progress.tasks)})
 
 

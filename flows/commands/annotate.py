@@ -157,7 +157,11 @@ def go(run: RunArgument, wait: WaitOption = False, json: JsonOption = False) -> 
     found = preview_of(store, batch)
     filters = found.filters.model_dump(mode="json") if found else {}
     resume_run(waiting.flow_run, {**filters, "go": True})
-    answer(store, f"Batch {batch} of run {run} goes to annotators.", json, wait, waiting.flow_run)
+    told = (
+        f"Batch {batch} of run {run} goes to annotators. `abcdlink status {run}` shows the links to send, and the one "
+        "by which people create accounts."
+    )
+    answer(store, told, json, wait, waiting.flow_run)
 
 
 def _waits_for_go(store: Store) -> Waiting:

@@ -94,7 +94,11 @@ def start(
     batch = batch_of(waiting.slug)
     filled = _filled_in(store, batch, clarifications, without_round)
     resume_run(waiting.flow_run, filled | _examples(store, batch, example or ()))
-    answer(store, f"Run {run} continues after the feedback on batch {batch}.", json, wait, waiting.flow_run)
+    accepted = f"the text of {clarifications}" if clarifications else "the draft"
+    told = f"Run {run} continues after the feedback on batch {batch}, with {accepted}."
+    if not without_round:
+        told += f" `abcdlink status {run}` shows the links to send, and the one by which people create accounts."
+    answer(store, told, json, wait, waiting.flow_run)
 
 
 def _waits_for_coordinator(store: Store) -> Waiting:

@@ -19,10 +19,10 @@ from abcdlink.feedback.guidelines import newest_guidelines
 from abcdlink.judgments import Annotator, Label, opaque
 from abcdlink.layout import ANNOTATORS, NATURAL, batch_file, feedback_slug
 from abcdlink.stages.annotate import annotators_of
-from abcdlink.stages.feedback import end_feedback, end_unasked, judges_in, outcome_in, prepare_feedback
+from abcdlink.stages.feedback import end_feedback, end_unasked, outcome_in, prepare_feedback
 from abcdlink.store import Store
 from labelstudio_config.answers import read_answers
-from labelstudio_config.attendance import reliefs_of
+from labelstudio_config.attendance import awaited_in
 from labelstudio_config.pages import (
     Asked,
     Page,
@@ -193,9 +193,8 @@ class FeedbackPage(Page):
         guidelines = newest_guidelines(store, domain.guidelines)
         cases, corpus = prepare_feedback(store, self.batch).cases, read_corpus_from(store, NATURAL)
         tasks = feedback_tasks(store.key, self.batch, cases, corpus, domain, self.clarifications, guidelines)
-        judges, relieved = judges_in(store, self.batch), reliefs_of(store, self.slug)
-        awaited = [a for a in annotators_of(store) if a.annotator in judges and a.account not in relieved]
-        return Asked(feedback_project(store.key, self.batch, domain, guidelines, max(len(awaited), 1)), tasks)
+        awaited = max(len(awaited_in(store, self.slug) or ()), 1)
+        return Asked(feedback_project(store.key, self.batch, domain, guidelines, awaited), tasks)
 
     def is_pulled(self, store: Store) -> bool:
         return outcome_in(store, self.batch) is not None

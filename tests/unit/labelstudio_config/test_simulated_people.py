@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from pathlib import Path
 from typing import Any
@@ -20,12 +21,15 @@ from abcdlink.layout import ADJUDICATIONS, NATURAL, batch_file
 from abcdlink.stages.annotate import pools_in, prepare_adjudication
 from abcdlink.stages.feedback import ANSWERS, outcome_in, prepare_feedback
 from abcdlink.store import Store, open_run
+from abcdlink.waiting import standing_of
 from labelstudio_config.attendance import reliefs_of, relieve
+from labelstudio_config.batches import reassign
 from labelstudio_config.pages.adjudicate import AdjudicationPage
+from labelstudio_config.pages.annotate import LinkingPage
 from labelstudio_config.pages.feedback import FeedbackPage
 from labelstudio_config.projects import look_now
 from labelstudio_config.simulate import simulate_adjudicator, simulate_feedback, simulated_account
-from tasks.projects import pull, push
+from tasks.projects import look_at_people, pull, push
 from tests.helpers.example_run import example_run
 from tests.helpers.fake_label_studio import FakeLabelStudio, serve
 
@@ -110,6 +114,25 @@ def test_someone_who_left_is_not_waited_for_in_feedback_or_later_batches_until_t
     assert [list(reliefs_of(run, slug)) for slug in (page.slug, "batch-2", "ratings")] == [[second], [second], []]
     relieve(run, "batch-2", first, to=second)
     assert [list(reliefs_of(run, slug)) for slug in ("batch-1", "batch-2")] == [[second], [first]]
+
+
+def test_a_running_round_does_not_wait_for_someone_who_was_relieved(run: Store, server: FakeLabelStudio) -> None:
+    push.fn(run.key, "news", LinkingPage(batch=1, overlap=2))
+    page, (first, second) = FeedbackPage(batch=1), (1, 2)
+    keys = push.fn(run.key, "news", page).task_keys
+    server.answer(keys[0], second, skipped=True)
+    for key in keys[1:]:
+        server.answer(key, first, skipped=True)
+    assert not look_at_people(run, page.slug, logging.getLogger()).complete
+    said = reassign(run, 1, simulated_account(second))
+    assert said[-1] == f"the feedback round after batch 1 now waits for {simulated_account(first)}"
+    assert look_at_people(run, page.slug, logging.getLogger()).done == len(keys) - 1
+    standing = standing_of(run, page.slug)
+    assert standing is not None
+    assert [(one.account, one.open) for one in standing.people] == [(simulated_account(first), 1)]
+    assert (standing.answers, standing.needed) == (len(keys), len(keys) + 1)
+    server.answer(keys[0], first, skipped=True)
+    assert look_at_people(run, page.slug, logging.getLogger()).complete
 
 
 def test_a_simulated_adjudicator_decides_every_dispute_by_the_gold_links(run: Store, server: FakeLabelStudio) -> None:

@@ -86,6 +86,7 @@ def test_nobody_is_late_with_a_finished_batch(store: Store, server: FakeLabelStu
         server.answer(key, CY)
     assert not any(row.late for row in rows_at(store, 30).values())
     assert due_at(store, 30) is None
+    assert "nobody has to take over" in reassign(store, 1, PEOPLE[BEN])[-1]
 
 
 def test_a_reminder_is_due_when_someone_is_late_or_the_deadline_is_near(store: Store, server: FakeLabelStudio) -> None:
@@ -138,7 +139,7 @@ def test_a_handover_is_described_and_lasts(store: Store, server: FakeLabelStudio
     for part in (
         "the run no longer waits for ben@example.org",
         "3 of 4 tasks",
-        "no account yet",
+        f"no account yet, and creates one here first: {server.invitation()}",
         read_pushed(store, SLUG).url,
     ):
         assert part in said
