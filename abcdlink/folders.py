@@ -137,7 +137,13 @@ class LocalFolder:
 
     def folders(self) -> list[str]:
         """Return the names of the folders directly below this one, sorted."""
-        return sorted(path.name for path in self.root.iterdir() if path.is_dir()) if self.root.is_dir() else []
+        if not self.root.is_dir():
+            return []
+        try:
+            return sorted(path.name for path in self.root.iterdir() if path.is_dir())
+        except OSError as error:
+            msg = f"cannot read {self.where()}: {error.strerror}"
+            raise InputError(msg, "check the path and its permissions") from None
 
     def where(self, name: str = "") -> str:
         """Return the absolute path."""

@@ -341,16 +341,26 @@ def open_run(key: str, root: str | None = None) -> Store:
     """Open the folder of a run below ``root`` (default: where the settings say).
 
     Raises:
-        InputError: when the run key cannot be a folder name.
+        InputError: when the run key cannot be a folder name, or would be that of another run on some disks.
     """
     require_run_key(key)
-    return Store(open_folder(f"{(root or get_settings().runs_root).rstrip('/')}/{key}"), key, sealed=True)
+    place = (root or get_settings().runs_root).rstrip("/")
+    there = open_folder(place).folders()
+    twin = next((name for name in there if name.casefold() == key.casefold()), key)
+    if twin != key and key not in there:
+        msg = f"there is a run {twin!r}, whose key differs from {key!r} in capital letters only"
+        raise InputError(msg, f"write {twin}, or take another key: on some disks the two would be one folder")
+    return _run_in(place, key)
+
+
+def _run_in(place: str, key: str) -> Store:
+    return Store(open_folder(f"{place}/{key}"), key, sealed=True)
 
 
 def all_runs() -> list[Store]:
     """Return every run that was begun, by key."""
-    folder = open_folder(get_settings().runs_root.rstrip("/"))
-    stores = (open_run(name) for name in folder.folders() if RUN_KEY.fullmatch(name))
+    place = get_settings().runs_root.rstrip("/")
+    stores = (_run_in(place, name) for name in open_folder(place).folders() if RUN_KEY.fullmatch(name))
     return [store for store in stores if store.exists(MANIFEST)]
 
 

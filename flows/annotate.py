@@ -11,6 +11,7 @@ from pydantic import ConfigDict, Field, create_model
 
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.domain import SourceFilter, domain_of, find_domain
+from abcdlink.errors import counted
 from abcdlink.interannotator.measures import keep_agreement
 from abcdlink.judgments import Annotator, Label
 from abcdlink.layout import AGREEMENT, ANNOTATORS, NATURAL, batch_file, batch_slug, feedback_slug
@@ -103,14 +104,17 @@ def annotate(
     store = open_run(run)
     domain = domain_of(store, domain).reference
     overlap = annotation.overlap_in(domain)
-    batches = batches_of(store, annotation.batches)
+    batches = batches_of(store, annotation.batches, begun="annotation" in store.manifest)
+    if batches < annotation.batches:
+        there = counted(batches, "batch", "batches")
+        get_run_logger().warning("There are candidates for %s only: the run ends after that.", there)
     store.note("annotation", {"batches": batches, "overlap": overlap})
-    for batch in range(1, annotation.batches + 1):
+    for batch in range(1, batches + 1):
         if not choose(store, domain, batch):
             batches = batch - 1
             break
         annotate_batch(store, domain, batch, annotation)
-        if batch < annotation.batches:
+        if batch < batches:
             feedback_round(store, domain, batch, annotation.auto_feedback)
     AS_TASKS.step("gains", measure_gains, store)
     results = AS_TASKS.step("data set", join_batches, store, batches, overlap)

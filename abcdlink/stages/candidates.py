@@ -268,19 +268,22 @@ def plan_by_budget(store: Store) -> PoolPlan | None:
     return plan if plan and plan.mode is PoolMode.BUDGET else None
 
 
-def batches_of(store: Store, wanted: int | None = None) -> int:
+def batches_of(store: Store, wanted: int | None = None, *, begun: bool = False) -> int:
     """Return how many batches people judge: as many as there are candidates for, or the first ``wanted`` of them.
 
+    ``begun``: people are at work on them. Such a run goes on with the batches that there are, even when it was begun
+    with more, which earlier versions did not refuse.
+
     Raises:
-        InputError: when the run has no candidates, or not for so many batches.
+        InputError: when the run has no candidates, or has not begun and has none for so many batches.
     """
     store.require(POOLS, STAGE)
     plan = plan_by_budget(store)
     there = plan.batches if plan else max(pool.batch for pool in store.read_records(POOLS, Pool))
-    if wanted is not None and wanted > there:
+    if wanted is not None and wanted > there and not begun:
         msg = f"run {store.key!r} has candidates for {counted(there, 'batch', 'batches')}, and {wanted} are asked for"
         raise InputError(msg, "ask for fewer batches, or make candidates for more in another run")
-    return wanted or there
+    return min(wanted or there, there)
 
 
 def read_counts(store: Store) -> PoolCounts:

@@ -13,7 +13,7 @@ from abcdlink.corpus import Refusal
 from abcdlink.corpus.records import Record
 from abcdlink.errors import InputError
 from abcdlink.folders import LocalFolder, S3Folder, open_folder, write_atomically
-from abcdlink.store import Store, decode, open_run
+from abcdlink.store import Store, decode, existing_run, open_run
 from tests.helpers.command_line import call
 
 
@@ -132,6 +132,16 @@ def test_runs_are_below_home_or_where_the_settings_say(isolated_home, tmp_path):
     assert (isolated_home / "runs" / "demo-1" / "a").read_text() == "x"
     open_run("demo-1", str(tmp_path / "other")).write_text("a", "x")
     assert (tmp_path / "other" / "demo-1" / "a").exists()
+
+
+def test_a_run_key_that_differs_from_another_in_capital_letters_only_is_refused(isolated_home):
+    open_run("spring").note("corpus", {})
+    for ask in (open_run, existing_run):
+        with pytest.raises(InputError, match="there is a run 'spring', whose key differs from 'Spring'"):
+            ask("Spring")
+    (isolated_home / "runs" / "Autumn").mkdir()
+    (isolated_home / "runs" / "autumn").mkdir(exist_ok=True)  # as earlier versions allowed
+    assert [open_run(key).key for key in ("spring", "Autumn", "autumn")] == ["spring", "Autumn", "autumn"]
 
 
 def test_addresses_without_a_bucket_are_refused(monkeypatch):
