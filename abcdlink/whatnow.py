@@ -6,50 +6,28 @@ Computed from the run's folder alone, so that the command line, a run page and t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from datetime import datetime
 from string import ascii_uppercase
-from typing import Any
 
 from abcdlink.boundaries import CORRECTED, SEGMENTATION
 from abcdlink.corpus.records import Record
-from abcdlink.evaluation.shortlist import Shortlist
+from abcdlink.feedback.guidelines import domain_has_changed
 from abcdlink.layout import (
     AGREEMENT,
-    BENCHMARK,
-    GENERATION,
     GOLD_SLUG,
     JUDGMENTS,
-    NATURAL,
     POOL_COUNTS,
     QUALIFY_SLUG,
     REPORT,
-    SHORTLIST,
-    SYNTHETIC,
-    VALIDATION,
     batch_file,
     batch_of,
     is_feedback,
 )
-from abcdlink.linking.records import ApproachKind
 from abcdlink.qualify import QUALIFIED
+from abcdlink.stage_progress import STAGES, progress_of, stages_of
 from abcdlink.stages.batch_preview import preview_of, review_of
-from abcdlink.stages.decide import PART_SIZE as PAIRS_PER_DECISION
-from abcdlink.stages.generate import PART_SIZE as DOCUMENTS_PER_PART
-from abcdlink.stages.rank import RankPlan
-from abcdlink.stages.shortlist import is_quick
 from abcdlink.store import Store
 from abcdlink.waiting import Standing, Waiting, WaitsFor, all_waiting, standing_of
-
-STAGES = {
-    "corpus": f"{NATURAL}/pairs.jsonl",
-    "generate": GENERATION,
-    "validate": VALIDATION,
-    "benchmark": BENCHMARK,
-    "shortlist": SHORTLIST,
-    "candidates": POOL_COUNTS,
-}
-"""Stage -> the file that it ends with."""
 
 OF_PEOPLE = {
     "qualify": "Applicants judge the gold pairs",
@@ -238,6 +216,7 @@ def _with_coordinator(store: Store, flow: str, waiting: Waiting) -> tuple[str, l
                 command=f"abcdlink feedback start {key}",
             ),
             Line(text="Or resume the run in the Prefect UI, where the draft is in a form"),
+            *_about_guidelines(store),
         ]
     if flow == "annotate":
         return _with_preview(store, batch_of(waiting.slug))
@@ -257,6 +236,7 @@ def _with_preview(store: Store, batch: int) -> tuple[str, list[Line]]:
         lines = [Line(text=text) for text in (size, time, *preview.notes)]
     if review.problem:
         lines.append(Line(text=f"The filters are unchanged: {review.problem}"))
+    lines += _about_guidelines(store)
     lines += [
         Line(text="See it as annotators will", command=f"abcdlink annotate preview {key} --open"),
         Line(text="Leave out more or less", command=f"abcdlink annotate preview {key} --min-words N --exclude REGEX"),
@@ -267,6 +247,17 @@ def _with_preview(store: Store, batch: int) -> tuple[str, list[Line]]:
     return f"Batch {batch} of {of} waits for your Go", lines
 
 
+OTHER_GUIDELINES = (
+    "The domain's guidelines have changed since batch 1 began, but annotators see those of the run; what is new "
+    "reaches them as clarifications after a batch"
+)
+
+
+def _about_guidelines(store: Store) -> list[Line]:
+    how = f"abcdlink feedback start {store.key} --clarifications FILE"
+    return [Line(text=OTHER_GUIDELINES, command=how)] if domain_has_changed(store) else []
+
+
 def _at_work(store: Store, flow: str) -> tuple[str, list[Line]]:
     stages = stages_of(store)
     stage = next((name for name in stages if not store.exists(STAGES[name])), None)
@@ -275,55 +266,6 @@ def _at_work(store: Store, flow: str) -> tuple[str, list[Line]]:
     place = f"step {stages.index(stage) + 1} of {len(stages)} before annotation"
     lines = [Line(text=text) for text in progress_of(store, stage)] or [Line(text="Nobody needs to do anything now")]
     return f"The stage {stage} is running ({place})", lines
-
-
-def stages_of(store: Store) -> list[str]:
-    """Return the stages of a run before annotation, in their order."""
-    skipped = {"generate", "validate", "benchmark"} if is_quick(store.manifest) else set()
-    return [name for name in STAGES if name not in skipped]
-
-
-def progress_of(store: Store, stage: str) -> Iterator[str]:
-    """Say how far a stage is, in documents or pairs, if the run's folder tells."""
-    inputs: dict[str, Any] = store.manifest.get("inputs", {})
-    if stage == "generate":
-        total = inputs.get("generate", {}).get("documents", 0)
-        done = min(total, DOCUMENTS_PER_PART * len(store.folder.names("generated/part-")))
-        if total:
-            yield f"{done} of {total} documents generated"
-        return
-    corpus = {"benchmark": SYNTHETIC, "candidates": NATURAL}.get(stage)
-    if corpus is None:
-        return
-    names = store.folder.names(f"rankings/{corpus}/")
-    for plan_file in [name for name in names if name.endswith("/plan.json")]:
-        plan, folder = store.read_record(plan_file, RankPlan), plan_file.removesuffix("plan.json")
-        ranked = {
-            int(found[1])
-            for name in names
-            if (found := re.search(r"part-(\d+)\.parquet$", name)) and name.startswith(folder)
-        }
-        pairs = [len(part) for part in plan.parts]
-        done = sum(count for number, count in enumerate(pairs) if number in ranked)
-        if done < sum(pairs):
-            yield f"{plan_file.split('/')[2]} has ranked {done} of {sum(pairs)} pairs"
-    total = int(store.manifest.get("corpus", {}).get("pairs", 0)) if corpus == NATURAL else _generated(store)
-    decided = _proposers(store) if corpus == NATURAL else {}
-    for name in store.folder.names(f"decisions/{corpus}/"):
-        decided[name.split("/")[2]] = decided.get(name.split("/")[2], 0) + PAIRS_PER_DECISION
-    for approach, done in decided.items():
-        if done < total:
-            yield f"{approach} has decided {done} of {total} pairs"
-
-
-def _proposers(store: Store) -> dict[str, int]:
-    """Return the shortlisted approaches with an LLM, none of whose decisions is written yet."""
-    approaches = store.read_record(SHORTLIST, Shortlist).approaches if store.exists(SHORTLIST) else ()
-    return {approach.name: 0 for approach in approaches if approach.kind is ApproachKind.LLM}
-
-
-def _generated(store: Store) -> int:
-    return store.read_json(GENERATION, dict[str, Any]).get("pairs", 0) if store.exists(GENERATION) else 0
 
 
 def _all_judged(store: Store) -> bool:

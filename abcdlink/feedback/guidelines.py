@@ -6,8 +6,11 @@ The draft states a rule for each pattern of disagreement that stands out or, if 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from itertools import count
 
+from abcdlink.domain import domain_of
+from abcdlink.errors import InputError
 from abcdlink.feedback.patterns import Comparison, Disagreement, Pattern, View, comparisons_of, disagreements
 from abcdlink.judgments import Judgment, Label, Place
 from abcdlink.store import Store
@@ -50,6 +53,18 @@ def version_of(store: Store, batch: int) -> int | None:
     """Return the version that a batch was annotated under; ``None``: it has not begun."""
     version: int | None = store.manifest.get(SECTION, {}).get(str(batch))
     return version
+
+
+def domain_has_changed(store: Store) -> bool:
+    """Tell whether the guidelines of the domain are no longer those that the run began with.
+
+    A domain that cannot be read is no answer: the run says so where it needs it.
+    """
+    if not newest_version(store):
+        return False
+    with suppress(InputError):
+        return domain_of(store).guidelines.split() != store.read_text(guidelines_file(1)).split()
+    return False
 
 
 def clarify(store: Store, batch: int, clarifications: str) -> int:

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from abcdlink.domain import SourceFilter
+from abcdlink.domain import SourceFilter, make_domain
 from abcdlink.evaluation.shortlist import Shortlist
+from abcdlink.feedback.guidelines import clarify, guidelines_for
 from abcdlink.layout import (
     AGREEMENT,
     JUDGMENTS,
@@ -26,10 +27,11 @@ from abcdlink.layout import (
 from abcdlink.linking.records import Approach, ApproachKind
 from abcdlink.qualify import QUALIFIED, Qualified
 from abcdlink.report import write_report
+from abcdlink.stage_progress import progress_of
 from abcdlink.stages.batch_preview import PREVIEW, REVIEW, BatchPreview, Review
 from abcdlink.store import Store, all_runs, open_run
 from abcdlink.waiting import Person, Standing, WaitsFor, keep_standing, wait_for
-from abcdlink.whatnow import Surroundings, progress_of, what_now
+from abcdlink.whatnow import Surroundings, what_now
 from tests.helpers.example_run import example_run, take_in
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -140,6 +142,20 @@ def test_the_coordinator_is_told_what_to_read_and_how_to_continue(run: Store) ->
     assert "abcdlink feedback show spring --batch 2" in now
     wait_for(run, "f2", "qualify", WaitsFor.COORDINATOR, "qualify")
     assert "abcdlink qualify confirm spring" in text(run)
+
+
+@pytest.mark.parametrize("slug", [batch_slug(2), feedback_slug(1)])
+def test_guidelines_edited_in_the_domain_after_batch_1_are_told_before_a_batch_goes_out(run: Store, slug: str) -> None:
+    mine = make_domain("mine", "news")
+    run.note("domain", {"name": mine.name, "folder": str(mine.folder)})
+    wait_for(run, "f1", "annotate", WaitsFor.COORDINATOR, slug)
+    guidelines_for(run, 1, mine.guidelines)
+    clarify(run, 1, "**A rule.**")
+    assert "The domain's guidelines have changed" not in text(run)
+    (mine.folder / "guidelines.md").write_text("No Link, always.")
+    assert "annotators see those of the run" in text(run)
+    (mine.folder / "guidelines.md").unlink()
+    assert "The domain's guidelines have changed" not in text(run)
 
 
 def test_a_failure_says_why_and_how_to_continue(run: Store) -> None:
