@@ -10,7 +10,8 @@ from abcdlink.cleaning import Removed
 from abcdlink.corpus.formats.files import read_text
 from abcdlink.corpus.formats.text import PAIRS_FILE, text_files
 from abcdlink.corpus.io import DOCUMENTS
-from abcdlink.corpus.leftovers import LINE, LinePattern, without_leftovers
+from abcdlink.corpus.leftovers import LinePattern, without_leftovers
+from abcdlink.corpus.lines import LINE
 from abcdlink.corpus.records import Corpus, Document, Refusal, Sentence
 from abcdlink.errors import InputError
 from abcdlink.folders import Folder, open_folder

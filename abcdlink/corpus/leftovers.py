@@ -8,19 +8,11 @@ is removed whole, or loses the time stamp at its start; all that is removed is r
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple
 
-from abcdlink.languages import END, begins_small
-
-PAGE, CODE, QUOTED, SIGNATURE, HEADER = "page number or running head", "code", "quoted mail", "signature", "mail header"
-TRACE, CUE, STAMP, RULE = "stack trace or log", "cue of a subtitle", "time stamp", "rule"
-FRONT = "front matter"
-
-LINE = re.compile("\r\n|[\r\n\f\u2028\u2029]")
-MOST_SIGNED = 10
-"""Lines that a signature has at most."""
+from abcdlink.corpus.lines import CODE, CUE, FRONT, PAGE, RULE, STAMP, TRACE, Lines, Rest
+from abcdlink.corpus.mail import remove_mail
 
 NUMBERED_PAGE = re.compile(
     r"^\W{0,3}(?:page|p\.|seite|s\.|p[áa]gina|blz\.?|sida|side|strona)\s*\d{1,5}(?:\s*(?:of|von|de|sur|di|van|av|/)\s*\d{1,5})?\W{0,3}$"
@@ -53,47 +45,8 @@ LOG = re.compile(
 )
 TRACEBACK = re.compile(r"^\s*Traceback \(most recent call last\):$")
 
-SENDER = r"From|Von|De|Da|Van|Från|Fra|Od"
-SUBJECT = r"Subject|Betreff|Objet|Asunto|Oggetto|Onderwerp|Assunto|Ämne|Emne|Temat"
-FIELD = re.compile(
-    rf"^(?:(?P<sender>{SENDER})|(?P<subject>{SUBJECT})|To|Cc|Bcc|Date|Sent|Reply-To|Message-ID|MIME-Version|In-Reply-To"
-    r"|References|Received|Return-Path|Importance|Priority|Attachments?|Content-[\w-]+|X-[\w-]+|List-[\w-]+|DKIM-[\w-]+"
-    r"|An|Kopie|Gesendet|Datum|Anlagen?|À|Envoyé(?: le)?|Pièces? jointes?|Para|Enviado(?: el)?|Fecha|A|Inviato|Data"
-    r"|Aan|Verzonden|Till|Skickat|Til|Sendt|Do|Wysłano)\s?:(?:\s|$)",
-    re.IGNORECASE,
-)
-LEAST_FIELDS = 3
-"""Lines of a mail's header from which it is one; one fewer where the sender has an address."""
-ADDRESS = re.compile(r"\S@\S+\.\w")
-ATTRIBUTION = re.compile(
-    r"^(?:>\s*)*(?:(?:On|Am|Le|El|Il|Op|Em|Den|W dniu)\b.{6,200}\b|@[\w.-]+ )"
-    r"(?:wrote|schrieb|a écrit|escribió|ha scritto|schreef|escreveu|skrev|napisał)\b.{0,80}:$"
-)
-ORIGINAL = re.compile(
-    r"^[-_]{2,}\s*(?:Original Message|Ursprüngliche Nachricht|Message d['’]origine|Mensaje original"  # noqa: RUF001
-    r"|Messaggio originale|Oorspronkelijk bericht|Mensagem original|Ursprungligt meddelande)\s*[-_]{2,}$",
-    re.IGNORECASE,
-)
-DEVICE = re.compile(
-    r"^(?:Sent from my|Get Outlook for|Von meinem \S+ gesendet|Gesendet (?:von|mit) (?:meinem|der)"
-    r"|Envoyé (?:de|depuis) mon|Enviado desde mi|Inviato da(?:l mio)?|Verstuurd vanaf mijn|Skickat från min)\b.{0,40}$",
-    re.IGNORECASE,
-)
-CLOSE = re.compile(
-    r"^(?:(?:(?:with )?(?:kind(?:est)?|best|warm(?:est)?|many) )?(?:regards|wishes)|all the best|best|cheers"
-    r"|(?:yours )?(?:sincerely|faithfully|truly)(?: yours)?"
-    r"|(?:mit )?(?:(?:freundliche[nm]?|beste[nm]?|viele[nm]?|herzliche[nm]?|liebe) )+"
-    r"gr(?:ü|ue)(?:ß|ss)(?:e[nm]?)?|mfg|lg|(?:bien )?cordialement|bien à vous|salutations.{0,20}"
-    r"|(?:un )?saludos?(?: cordiales)?"
-    r"|cordiali saluti|met vriendelijke groet(?:en)?|med vänliga hälsningar|atenciosamente)\W{0,2}$",
-    re.IGNORECASE,
-)
-LONGEST_SIGNED = 70
-"""Characters of a line under a complimentary close."""
-
 CUE_TIME = re.compile(r"^\s*(?:\d+:)?\d{1,2}:\d\d[.,]\d{1,3}\s+-->\s+(?:\d+:)?\d{1,2}:\d\d[.,]\d{1,3}")
 VOICE = re.compile(r"^<v(?:\.[^\s>]*)*\s+(?P<name>[^>]+)>")
-TAG = re.compile(r"</?(?:v|c|i|b|u|ruby|rt|lang)(?:[.\s][^>]*)?>|<(?:\d+:)?\d\d:\d\d\.\d{3}>")
 CLOCK = r"\d{1,2}:\d\d"
 TIME = rf"{CLOCK}(?::\d\d)?(?:[.,]\d{{1,3}})?"
 TIME_STAMP = re.compile(
@@ -118,19 +71,12 @@ LinePattern = tuple[re.Pattern[str], str]
 """What is found in a line that is to be removed, and what such a line is called."""
 
 
-class Rest(NamedTuple):
-    """A text without its leftovers, and these: number of the line from 1, text, reason."""
-
-    text: str
-    removed: list[tuple[int, str, str]]
-
-
 def without_leftovers(text: str, further: Sequence[LinePattern] = ()) -> Rest:
     """Remove from a text the lines that are no part of it; where nothing would be left, the text stays as it is.
 
     ``further``: more lines to remove: patterns, each with what is said of a line that it is found in.
     """
-    lines = _Lines(text)
+    lines = Lines(text)
     for number, line in enumerate(lines.texts):
         why = next((name for pattern, name in further if pattern.search(line)), "")
         if why:
@@ -139,66 +85,12 @@ def without_leftovers(text: str, further: Sequence[LinePattern] = ()) -> Rest:
     for number, line in list(lines.left()):
         if RULED.match(line):
             lines.remove(number, RULE)
-    for find in (_code, _cues, _pages, _mail, _stamps):
+    for find in (_code, _cues, _pages, remove_mail, _stamps):
         find(lines)
     return lines.rest()
 
 
-class _Lines:
-    """The lines of a text, and what is removed from them."""
-
-    def __init__(self, text: str) -> None:
-        self.whole = text
-        self.texts = LINE.split(text)
-        ends = [match.group() for match in LINE.finditer(text)]
-        self.page_starts = {number + 1 for number, end in enumerate(ends) if end == "\f"}
-        self.has_cues = False
-        self.gone: dict[int, str] = {}
-        self.cut: dict[int, tuple[str, str, str]] = {}
-        """Line -> its beginning that goes, why, and what stands there instead."""
-
-    def remove(self, number: int, why: str) -> None:
-        if self.texts[number].strip():
-            self.gone.setdefault(number, why)
-
-    def left(self) -> Iterator[tuple[int, str]]:
-        """Yield the lines that are there and not blank."""
-        return ((n, line) for n, line in enumerate(self.texts) if n not in self.gone and line.strip())
-
-    def rest(self) -> Rest:
-        kept = [number for number, _ in self.left()]
-        if not kept or not (self.gone or self.cut):
-            return Rest(self.whole, [])
-        made = [self._shown(kept[0])]
-        for before, after in pairwise(kept):
-            if number_of_breaks := self._breaks(before, after):
-                made.append("\n" * number_of_breaks)
-            made.append(self._shown(after))
-        removed = [(number + 1, self.texts[number], why) for number, why in self.gone.items()]
-        begun = {number: cut for number, cut in self.cut.items() if cut[0] and number not in self.gone}
-        removed += [(number + 1, cut, why) for number, (cut, why, _) in begun.items()]
-        return Rest("".join(made), sorted(removed))
-
-    def _shown(self, number: int) -> str:
-        cut, _, instead = self.cut.get(number, ("", "", ""))
-        text = self.texts[number][len(cut) :]
-        return instead + (TAG.sub("", text) if self.has_cues else text)
-
-    def _breaks(self, before: int, after: int) -> int:
-        """Return 1 where a line only goes on, 2 where a paragraph begins."""
-        between = {self.gone.get(number, "") for number in range(before + 1, after)}
-        _, why, instead = self.cut.get(after, ("", "", ""))
-        if why == STAMP or instead:  # somebody else speaks
-            return 2
-        if CUE in between:
-            return 1
-        if PAGE in between:  # a sentence that goes on after the end of a page
-            goes_on = begins_small(self.texts[after].lstrip()) and not END.search(self.texts[before].rstrip())
-            return 1 if goes_on else 2
-        return 2 if between else 1
-
-
-def _front_matter(lines: _Lines) -> None:
+def _front_matter(lines: Lines) -> None:
     mark, *rest = (line.strip("\ufeff \t") for line in lines.texts)
     if mark in FRONT_MARK and mark in rest:
         end = rest.index(mark) + 1
@@ -208,7 +100,7 @@ def _front_matter(lines: _Lines) -> None:
                 lines.remove(number, FRONT)
 
 
-def _code(lines: _Lines) -> None:
+def _code(lines: Lines) -> None:
     start, mark = -1, ""
     for number, line in enumerate(lines.texts):
         fence = FENCE.match(line)
@@ -225,7 +117,7 @@ def _code(lines: _Lines) -> None:
             lines.remove(number, TRACE)
 
 
-def _cues(lines: _Lines) -> None:
+def _cues(lines: Lines) -> None:
     times = [number for number, line in enumerate(lines.texts) if CUE_TIME.match(line)]
     if len(times) < 2:  # noqa: PLR2004 - one may be a quotation
         return
@@ -244,7 +136,7 @@ def _cues(lines: _Lines) -> None:
             lines.cut[number] = (voice[0], CUE, f"{speaker}: " if is_other else "")
 
 
-def _pages(lines: _Lines) -> None:
+def _pages(lines: Lines) -> None:
     heads: dict[str, list[tuple[int, int]]] = {}
     """Text of a head -> its lines, each with the number of its page."""
     at_start: dict[str, list[int]] = {}
@@ -273,86 +165,13 @@ def _count_pages(found: list[tuple[int, int]]) -> bool:
     return len(found) > 1 and all(0 < later - page <= SIDES for (_, page), (_, later) in pairwise(found))
 
 
-def _stands_alone(lines: _Lines, number: int) -> bool:
+def _stands_alone(lines: Lines, number: int) -> bool:
     around = (lines.texts[other] for other in (number - 1, number + 1) if 0 <= other < len(lines.texts))
     indent = len(lines.texts[number]) - len(lines.texts[number].lstrip())
     return indent >= INDENTED or number in lines.page_starts or not any(text.strip() for text in around)
 
 
-def _mail(lines: _Lines) -> None:
-    is_mail = _headers(lines)
-    for number, line in list(lines.left()):
-        why, last = _part_of_mail(lines, number, line.strip())
-        is_mail = is_mail or bool(why)
-        for other in range(number, last + 1):
-            lines.remove(other, why)
-    for number, line in list(lines.left()) if is_mail else ():
-        if line.lstrip().startswith(">"):
-            lines.remove(number, QUOTED)
-        elif CLOSE.match(line.strip()):
-            under = _run(lines, number)
-            if len(under) <= MOST_SIGNED and all(len(lines.texts[other]) <= LONGEST_SIGNED for other in under):
-                for other in under:
-                    lines.remove(other, SIGNATURE)
-
-
-def _part_of_mail(lines: _Lines, number: int, line: str) -> tuple[str, int]:
-    """Return what goes from a line on that only mails have, and the last line that goes; ("", -1) otherwise."""
-    end = len(lines.texts) - 1
-    if ORIGINAL.match(line):
-        return QUOTED, end
-    if _is_attribution(line, lines.texts[number + 1 : number + 3]):
-        return QUOTED, number if ATTRIBUTION.match(line) else number + 1
-    if DEVICE.match(line):
-        return SIGNATURE, number
-    if line == "--" and 0 < sum(other > number for other, _ in lines.left()) <= MOST_SIGNED:
-        return SIGNATURE, end
-    return "", -1
-
-
-def _headers(lines: _Lines) -> bool:
-    """Remove the header lines of mails but for the subject; tells whether there are any."""
-    found, block = False, list[tuple[int, re.Match[str] | None]]()
-    for number, line in [*enumerate(lines.texts), (len(lines.texts), "")]:
-        field = FIELD.match(line.strip())
-        if field or (block and line[:1].isspace() and line.strip()):  # a field may go on in an indented line
-            block.append((number, field))
-            continue
-        fields = [match for _, match in block if match]
-        written = any(match["sender"] and ADDRESS.search(match.string) for match in fields)
-        if len(fields) >= LEAST_FIELDS - written and any(match["sender"] for match in fields):
-            found = True
-            keeps = False
-            for inside, match in block:
-                keeps = bool(match["subject"]) if match else keeps
-                if not keeps:
-                    lines.remove(inside, HEADER)
-        block = []
-    return found
-
-
-def _is_attribution(line: str, following: Sequence[str]) -> bool:
-    """Tell whether a line, or it and the next, says who wrote what is quoted behind it."""
-    after = [text.strip() for text in following if text.strip()]
-    if not after:
-        return False
-    if ATTRIBUTION.match(line):
-        return after[0].startswith(">")
-    return len(after) > 1 and ATTRIBUTION.match(f"{line} {after[0]}") is not None and after[1].startswith(">")
-
-
-def _run(lines: _Lines, first: int) -> list[int]:
-    """Return the lines from one on, up to the next that is removed already or the end; a blank line is no end."""
-    run = []
-    for number in range(first, len(lines.texts)):
-        if number in lines.gone:
-            break
-        if lines.texts[number].strip():
-            run.append(number)
-    return run
-
-
-def _stamps(lines: _Lines) -> None:
+def _stamps(lines: Lines) -> None:
     alone = [number for number, line in lines.left() if STAMP_ALONE.match(line)]
     for number in alone if len(alone) >= LEAST_ALONE else ():
         lines.remove(number, STAMP)
