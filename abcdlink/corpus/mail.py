@@ -1,7 +1,7 @@
 """Headers, quotations and signatures of mails, removed from plain text.
 
-Lines that begin with ``>`` are a quotation where something else shows that the text is a mail: alone, they may be a
-quotation in an article, or what a program prints.
+Lines that begin with ``>`` are quoted mail where something else shows that the text is a mail, be it a header in the
+quotation: alone, they may be a quotation in an article, or what a program prints.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from abcdlink.corpus.lines import HEADER, QUOTED, SIGNATURE, Lines
 
 MOST_SIGNED = 10
 """Lines that a signature has at most."""
+
 SENDER = r"From|Von|De|Da|Van|Från|Fra|Od"
 SUBJECT = r"Subject|Betreff|Objet|Asunto|Oggetto|Onderwerp|Assunto|Ämne|Emne|Temat"
 FIELD = re.compile(
@@ -85,10 +86,10 @@ def _part_of_mail(lines: Lines, number: int, line: str) -> tuple[str, int]:
 
 
 def _headers(lines: Lines) -> bool:
-    """Remove the header lines of mails but for the subject; tells whether there are any."""
+    """Remove the header lines of mails but for the subject; tells whether there are any, be it in a quotation."""
     found, block = False, list[tuple[int, re.Match[str] | None]]()
     for number, line in [*enumerate(lines.texts), (len(lines.texts), "")]:
-        field = FIELD.match(line.strip())
+        field = FIELD.match(line.strip().lstrip("> "))
         if field or (block and line[:1].isspace() and line.strip()):  # a field may go on in an indented line
             block.append((number, field))
             continue
@@ -99,7 +100,7 @@ def _headers(lines: Lines) -> bool:
             keeps = False
             for inside, match in block:
                 keeps = bool(match["subject"]) if match else keeps
-                if not keeps:
+                if not keeps and not lines.texts[inside].lstrip().startswith(">"):
                     lines.remove(inside, HEADER)
         block = []
     return found

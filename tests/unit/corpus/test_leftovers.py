@@ -188,6 +188,15 @@ def test_what_others_wrote_in_a_forum_goes(who: str) -> None:
     assert PlainText(get_segmenter()).document("t", said).texts == ["Yes, it is still slow.", "The newest one."]
 
 
+def test_a_quotation_that_has_the_header_of_a_mail_goes() -> None:
+    quoted = ["> From: Ann Lee <ann@example.org>", "> Sent: Monday", "> Subject: Tuesday", ">", "> Is the hall free?"]
+    text = "\n".join(["Yes, until noon.", "", *quoted])
+    assert without_leftovers(text) == (
+        "Yes, until noon.",
+        [(n, line, "quoted mail") for n, line in enumerate(quoted, 3)],
+    )
+
+
 @pytest.mark.parametrize("time", ["[00:01:07]", "(1:07)", "[01:07.250]"])
 def test_a_speaker_stays_where_the_time_behind_the_name_goes(time: str) -> None:
     said = ["Dr. O'Neil: How long?", "P-07: Eleven years, from 09:00 to 17:00.", "Dr. O'Neil: Every day?"]
@@ -257,6 +266,7 @@ def test_lines_between_two_rules_are_no_fields_unless_all_look_like_one(talk: st
     "text",
     [
         "As the speaker said:\n> Nobody knows.",  # a quotation in a text that is not an email
+        "The sign said:\n> From: the north\n> To: the south",
         "Best\nWestern opened a hotel.\n\nBest regards",
         "09:00 Registration\n10:00 Opening\n11:00 First talk",  # a programme: the times are its content
         "Total  12\nTotal  48",
