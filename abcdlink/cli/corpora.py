@@ -116,7 +116,7 @@ def import_documents(
         ),
     ] = Lines.AUTO,
     entities: Annotated[
-        bool, typer.Option(help="Remove HTML tags from plain text and decode entities such as &mdash;.")
+        bool, typer.Option(help="Remove HTML tags and decode HTML entities in plain text.")
     ] = True,
     all_lines: Annotated[
         bool,

@@ -33,6 +33,7 @@ CLOSING = "\"'”’»›」』）)\\]"  # noqa: RUF001 - quotes as they are typ
 NEVER_LAST = re.compile(
     r"(?:^|[\s(\[\"'“„«])(?:Abg|approx|Assoc|Capt|cf|Col|Cpl|Det|Dir|Dr|Drs|eds?|e\.g|Eqs?|eq|esp|est|Ft|Gen|Gov|Hon|i\.e"
     r"|incl|Insp|Lt|Maj|Messrs|Mevr|Mme|Mr|Mrs|Ms|Mt|nr|Pres|Prof|Refs?|Rep|resp|Rev|Sen|Sgt|Sr|Sra|Supt|viz|vs|v"
+    r"|Benj|Chas|Edw|Geo|Jas|Robt|Saml|Thos"
     r"|bzw|bspw|ca|Dhr|Hr|Fr|sig|z\. ?B|d\. ?h|APPROX|CAPT|DET|DR|INSP|LT|MRS?|MS|PROF|SGT)\.$"
 )
 """Abbreviations that stand before more of the same sentence, whatever follows."""
@@ -70,10 +71,12 @@ STAGED = re.compile(
 )
 """What is heard between two sentences, in brackets and small letters: ``[laughter]``."""
 BEFORE_NUMBERS = re.compile(
-    r"(?:^|[\s(\[\"'“„«])(?:[Aa]ls?|[Aa]rts?|[Aa]vg|[Bb]ldg|[Cc]h|[Cc]ls?|[Ee]xt|[Ff]igs?|[Mm]ax|[Mm]in|[Nn]os?|[Nn]úm|[Pp]p?|[Pp]ágs?|[Pp]ar(?:as?)?|[Rr]egs?|[Rr]m"
-    r"|[Ss]ched|[Ss]ect?|[Tt]ab|[Tt]el|[Uu]l|[Vv]ol|§|Mon|Tues?|Wed|Thu(?:rs?)?|Fri|Sat|Sun)\.$"
+    r"(?:^|[\s(\[\"'“„«])(?:[Aa]cc|[Aa]ls?|[Aa]rts?|[Aa]vg|[Bb]ldg|Cat|[Cc]h|[Cc]ls?|[Dd]iams?|[Ee]xt|[Ff]igs?|[Ii]nv|[Mm]ax|[Mm]in|[Nn]eg"
+    r"|[Nn]os?|[Nn]úm|[Pp]p?|[Pp]ágs?|[Pp]ar(?:as?)?|[Rr]egs?|[Ss]ched|[Ss]ect?|[Tt]ab|[Tt]el|[Uu]l|[Vv]ers|[Vv]ol|§"
+    r"|Mon|Tues?|Wed|Thu(?:rs?)?|Fri|Sat|Sun"
+    r"|(?<!\d[ \u00a0])(?!(?:km|kg|cm|mm|hrs?|pm|tv|TV)\.)[B-DF-HJ-NP-TV-XZb-df-hj-np-tv-xz][b-df-hj-np-tv-xz]{1,4})\.$"
 )
-"""Abbreviations that stand before a number in the same sentence."""
+"""Abbreviations that stand before a number in the same sentence, and any short word without vowels, such as ``wt.``."""
 LETTERED = re.compile(r"^\((?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})\)\s+")
 """The mark of a list item, in brackets: ``sentencex`` cuts no line that begins with one."""
 LIST_MARK = re.compile(
@@ -121,7 +124,7 @@ WORDS_IN = {
     ),
 }
 """By language, what ``sentencex`` takes for an abbreviation within a sentence but ends one where a capital follows."""
-MEASURED = re.compile(rf"\d[ \u00a0]?(?:mins?|hrs?|secs?|kg|km|cm|mm)\.\s+(?=[{OPENING}]*[A-ZÀ-Þ])")
+MEASURED = re.compile(rf"\d[ \u00a0]?(?:mins?|hrs?|secs?|kg|km|cm|mm|g|m|cl|l|t|V|Hz)\.\s+(?=[{OPENING}]*[A-ZÀ-Þ])")
 """An abbreviated length of time or measure at the end of a sentence."""
 ANNOTATED = re.compile(rf"[^\W\d_]{{2}}[.!?][{CLOSING}]?{NOTES}\s+(?=[{OPENING}]*[A-ZÀ-Þ])")
 """The end of a sentence with marks of notes."""

@@ -98,6 +98,8 @@ def test_an_answer_ends_where_another_speaker_starts(turns):
         ["Q. Did you see it?", "A. No.", "Q. Why?", "A. I was ill."],
         ["Do you agree?", "No.", "Nobody does."],
         ["He lives at No. 5.", "It is red."],
+        ["Diam. 9 in.; neg. 4471/b; wt. 238 g.", "Signed.", "Inv. 1923.4.17.", "Chas. Dent made it."],
+        ["They walked 12 km.", "4 of them came back."],
         ["Vitamin C.", "That is what you need."],
         ["In 2010.", "That is when it vanished."],
         ["The vote was on Item 4.", "It passed."],
