@@ -168,15 +168,13 @@ def draw(
     Links are the candidates from the threshold up; there are ``links`` of them. ``tables`` gives the tables again, one
     at a time; the same tables and seed give the same candidates.
     """
-    below = (table[table["probability"] < threshold] for table in tables())
-    weight = sum(float((_deviation(low) / low["chance"]).sum()) for low in below)
     above = min(1.0, ABOVE * wanted / max(links, 1))
-    per_weight = (wanted - above * links) / max(weight, TINY)
+    rate = _rate(tables, threshold, wanted - above * links)
     drawn: list[AuditedCandidate] = []
     for part, table in enumerate(tables()):
         probability, kept = table["probability"].to_numpy(), table["chance"].to_numpy()
         # The chance to be kept in the table is part of the chance to be drawn.
-        below = np.minimum(per_weight * _deviation(table), kept)
+        below = np.minimum(rate * _deviation(table), kept)
         chance = np.where(probability >= threshold, above, below)
         chosen = table[np.random.default_rng((seed, part)).random(len(table)) * kept < chance]
         rows = zip(chosen["pair"], chosen["source"], chosen["target"], chosen["probability"], strict=True)
@@ -186,6 +184,28 @@ def draw(
             for (pair, source, target, p), of in zip(rows, chances, strict=True)
         ]
     return drawn
+
+
+def _rate(tables: Callable[[], Iterator[pd.DataFrame]], threshold: float, wanted: float) -> float:
+    """Return the factor of ``_deviation`` by which about ``wanted`` kept rows below the threshold are drawn.
+
+    No row has more than the chance to be kept. Where that is the limit, the others are drawn more often instead.
+    """
+    rate = 0.0
+    while True:
+        certain, weight, heaviest = 0, 0.0, 0.0
+        for table in tables():
+            low = table[table["probability"] < threshold]
+            each = (_deviation(low) / low["chance"]).to_numpy()
+            rest = each[rate * each < 1]
+            certain += len(each) - len(rest)
+            weight, heaviest = weight + float(rest.sum()), max(heaviest, float(rest.max(initial=0)))
+        higher = max(0.0, wanted - certain) / max(weight, TINY)
+        if higher <= 1.01 * rate or not weight:
+            return rate
+        rate = higher
+        if rate * heaviest <= 1:
+            return rate
 
 
 def _deviation(table: pd.DataFrame) -> pd.Series[float]:
@@ -222,7 +242,7 @@ def estimate(
     answers = [np.array([said[one.at] for one in part if one.at in said], float) for part in (above, below)]
     if not all(len(part) for part in answers):
         msg = "the judgments do not cover candidates above and below the threshold"
-        raise InputError(msg, "have more candidates judged, or audit again: `abcdlink labels audit ... --as OTHER-KEY`")
+        raise InputError(msg, "have more candidates judged, or audit again, with another run key (--as)")
     right = float(answers[0].sum())
     asked = [one for one in below if one.at in said]
     # Judged ones stand for those that were drawn and have no label.

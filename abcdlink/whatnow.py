@@ -284,6 +284,7 @@ def _at_rest(store: Store) -> Item:
     elif store.exists(JUDGMENTS) and (_all_judged(store) or store.exists(REPORT)):
         headline = "Complete: data set and report are written"
         lines = [
+            *_of_labels(store),
             Line(text="Report, with what is left to do", command=f"abcdlink report {key} --open"),
             Line(text="All links, side by side", command=f"abcdlink links {key} --open"),
             Line(text="Data set in another layout", command=f"abcdlink export {key} --format huggingface"),
@@ -309,6 +310,15 @@ def _at_rest(store: Store) -> Item:
         headline = f"Nothing is running; done: {', '.join(done)}" if done else "Nothing has started"
         lines = [Line(text="Start, or continue from what is there", command=f"abcdlink start {key} --corpus FOLDER")]
     return Item(flow="", kind=WaitsFor.NOTHING, headline=headline, lines=tuple(lines))
+
+
+def _of_labels(store: Store) -> list[Line]:
+    """Name the command that shows what an audit says of the labels that it was drawn from."""
+    plan = store.manifest.get("inputs", {}).get("audit")
+    if not plan:
+        return []
+    command = f"abcdlink labels show {plan['labels_of']} {plan['name']}"
+    return [Line(text="Precision and recall of the labels that were judged", command=command)]
 
 
 def _day(at: datetime) -> str:

@@ -84,6 +84,7 @@ class Labels(Record):
     rankings of these.
     """
 
+    run: str
     name: str
     corpus: str
     linker: str
@@ -148,7 +149,7 @@ class Labels(Record):
             lines.append(
                 f"Expected of the links: precision {self.expected_precision:.1%}, recall {self.expected_recall:.1%}, "
                 "by the linker's own probabilities. Have a sample judged to check: "
-                f"`abcdlink labels audit RUN {self.name}`."
+                f"`abcdlink labels audit {self.run} {self.name}`."
             )
         if self.drift:
             lines.append(self.drift.words)

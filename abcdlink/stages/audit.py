@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from importlib.metadata import version
 
 from pydantic import Field
@@ -11,7 +12,7 @@ from abcdlink.candidates.pools import PoolMode, pools_of
 from abcdlink.corpus.io import write_corpus_to
 from abcdlink.corpus.records import Record
 from abcdlink.domain import domain_of
-from abcdlink.errors import InputError
+from abcdlink.errors import InputError, counted
 from abcdlink.export.dataset import gather
 from abcdlink.judgments import MEANINGS, LabelRule
 from abcdlink.labels.records import Labels
@@ -60,7 +61,8 @@ def make_audit(
     labels = LabelRun(store, name)
     summary = labels.summary(precision)
     if not summary.complete:
-        msg = f"{summary.parts[1] - summary.parts[0]} parts of the labels {name!r} are unfinished"
+        left = summary.parts[1] - summary.parts[0]
+        msg = f"{counted(left, 'part')} of the labels {name!r} {'is' if left == 1 else 'are'} unfinished"
         raise InputError(msg, f"finish them first: `abcdlink label {store.key} {summary.corpus} --name {name}`")
     if summary.threshold is None:
         msg = f"no threshold on the labels {name!r} reaches a precision of {precision:g}"
@@ -123,10 +125,21 @@ def read_audit(store: Store, name: str, rule: LabelRule = LabelRule.BOTH) -> tup
     return plan, estimate(drawn, said, plan.threshold, plan.links, plan.expected_below)
 
 
+def _by_other_rules(store: Store, name: str, rule: LabelRule) -> dict[LabelRule, Audit]:
+    """Return what the audit says by each other rule that can be applied."""
+    others = {}
+    for other in LabelRule:
+        with suppress(InputError):
+            if other is not rule and (found := read_audit(store, name, other)):
+                others[other] = found[1]
+    return others
+
+
 def write_card(store: Store, labels: Labels, rule: LabelRule = LabelRule.BOTH) -> str:
     """Write the data card of labels and return its text; errors as ``read_audit``."""
     found = read_audit(store, labels.name, rule)
-    simulated = found is not None and bool(gather(open_run(found[0].run), rule, "").simulated)
+    dataset = gather(open_run(found[0].run), rule, "") if found else None
+    judged = [one for one in dataset.candidates if one.link is not None] if dataset else []
     text = (
         markdown_environment("abcdlink.labels")
         .get_template("card.md.j2")
@@ -135,8 +148,11 @@ def write_card(store: Store, labels: Labels, rule: LabelRule = LabelRule.BOTH) -
             labels=labels,
             plan=store.find_record(labels_file(labels.name, AUDIT), AuditPlan),
             audit=found[1] if found else None,
-            simulated=simulated,
-            meaning=MEANINGS[rule],
+            simulated=bool(dataset and dataset.simulated),
+            meanings=MEANINGS,
+            rule=rule,
+            others=_by_other_rules(store, labels.name, rule) if found else {},
+            disputed=sum(len(set(one.judgments.values())) > 1 for one in judged),
             version=version("abcdlink"),
         )
     )

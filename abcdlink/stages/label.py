@@ -120,6 +120,7 @@ class LabelRun:
         threshold = histogram.threshold_for(precision)
         links, expected = histogram.above(threshold) if threshold is not None else (0, 0.0)
         result = Labels(
+            run=self.store.key,
             name=self.name,
             corpus=self.plan.corpus,
             linker=self.plan.linker,

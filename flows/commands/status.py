@@ -205,7 +205,8 @@ def close_of(name: str, flow: str) -> Callable[..., None]:
         standing = standing_of(store, waiting.slug)
         left = standing.tasks - standing.done if standing else 0
         close_project(store, waiting.slug, standing.tasks if standing else 0)
-        resume_run(waiting.flow_run)
+        # The watcher may have seen that it is closed, and resumed it already.
+        resume_run(waiting.flow_run, or_resumed=True)
         told = f"Closed {waiting.slug} of run {run}: it continues with the answers so far"
         told += f"; open tasks: {left} of {standing.tasks}" if standing and left else ""
         answer(store, f"{told}.", json, wait, waiting.flow_run)
@@ -248,8 +249,8 @@ def waits_for_people(store: Store, name: str, flow: str) -> Waiting:
     return waiting
 
 
-def resume_run(flow_run: str, form: dict[str, Any] | None = None) -> None:
-    """Resume a run.
+def resume_run(flow_run: str, form: dict[str, Any] | None = None, *, or_resumed: bool = False) -> None:
+    """Resume a run. ``or_resumed``: that somebody else did so in the meantime is as good.
 
     Raises:
         InputError: when it is not suspended.
@@ -259,6 +260,6 @@ def resume_run(flow_run: str, form: dict[str, Any] | None = None) -> None:
     from tasks.runs import reach_server, resume
 
     reach_server()
-    if not resume(flow_run, form):
+    if not resume(flow_run, form) and not or_resumed:
         msg = f"the flow run {flow_run} is no longer suspended"
-        raise InputError(msg, "it is already under way, or it ended: `abcdlink status RUN` says which")
+        raise InputError(msg, "it is already under way, or it ended: `abcdlink runs` says which")

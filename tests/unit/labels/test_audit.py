@@ -17,12 +17,13 @@ from abcdlink.domain import find_domain
 from abcdlink.errors import InputError
 from abcdlink.judgments import Annotator, Judgment, Label, Pool
 from abcdlink.labels.parts import Sampling
-from abcdlink.layout import ANNOTATORS, JUDGMENTS, POOLS
+from abcdlink.layout import ANNOTATORS, JUDGMENTS, POOLS, REPORT
 from abcdlink.stages.audit import make_audit, read_audit, write_card
 from abcdlink.stages.batch_preview import preview_batch
 from abcdlink.stages.intake import describe_run
 from abcdlink.stages.label import LabelRun, plan_labels, run_labels
 from abcdlink.store import Store, open_run
+from abcdlink.whatnow import what_now
 from tests.helpers.command_line import call, called
 from tests.helpers.labels import made, run_with_linker
 
@@ -79,6 +80,15 @@ def test_reported_inclusion_probabilities_match_the_draw() -> None:
     assert high == pytest.approx(above, rel=0.05)
 
 
+def test_as_many_are_drawn_as_wanted_where_most_candidates_are_hopeless() -> None:
+    p = np.concatenate([np.full(10, 0.95), np.full(20, 0.5), np.full(170, 0.01)])
+    names = [str(n) for n in range(len(p))]
+    table = pd.DataFrame({"pair": names, "source": "0", "target": "0", "probability": p, "chance": 1.0})
+    sizes = [len(draw(partial(iter, [table]), 0.9, 10, 80, seed)) for seed in range(60)]
+    assert np.mean(sizes) == pytest.approx(80, rel=0.03)
+    assert len(draw(partial(iter, [table]), 0.9, 10, 1000, 0)) == 200
+
+
 @pytest.fixture
 def labelled(tmp_path: Path) -> Store:
     """A run with labels ``many``; word overlap overrates targets that link to nothing."""
@@ -90,8 +100,11 @@ def labelled(tmp_path: Path) -> Store:
     return store
 
 
-def judge(run: str, *, but: int = 0, simulated: bool = False) -> dict[tuple[str, str, str], bool]:
-    """Let two annotators judge the audit by the gold links; the last ``but`` tasks get no second judgment."""
+def judge(run: str, *, but: int = 0, simulated: bool = False, strict: bool = False) -> dict[tuple[str, str, str], bool]:
+    """Let two annotators judge the audit by the gold links; the last ``but`` tasks get no second judgment.
+
+    ``strict``: a third never says Link.
+    """
     judged = open_run(run)
     gold = {pair.id: pair.links or {} for pair in made("many", 120, seed=3).pairs}
     pools, said, judgments = judged.read_records(POOLS, Pool), {}, []
@@ -102,12 +115,15 @@ def judge(run: str, *, but: int = 0, simulated: bool = False) -> dict[tuple[str,
             label = Label.LINK if link else Label.NO_LINK
             who = ("annotator-1", "annotator-2") if place < len(pools) - but else ("annotator-1",)
             judgments += [Judgment(batch=1, **at, method=candidate.method, annotator=a, label=label) for a in who]
+            if strict:
+                never = Judgment(batch=1, **at, method="audit", annotator="annotator-3", label=Label.NO_LINK)
+                judgments.append(never)
             if len(who) > 1:
                 said[pool.pair, pool.source, candidate.target] = link
     judged.write_records(JUDGMENTS, judgments)
-    people = [Annotator(annotator=f"annotator-{n}", account=f"{n}@x.org", simulated=simulated) for n in (1, 2)]
+    people = [Annotator(annotator=f"annotator-{n}", account=f"{n}@x.org", simulated=simulated) for n in (1, 2, 3)]
     judged.write_records(ANNOTATORS, people)
-    judged.note("annotation", {"overlap": 2})
+    judged.note("annotation", {"overlap": 3 if strict else 2})
     return said
 
 
@@ -169,7 +185,7 @@ def test_impossible_audits_are_refused(labelled: Store, tmp_path: Path) -> None:
         make_audit(labelled, "many", precision=0.8, key="run")
     write_corpus(made("two", 60, seed=4), tmp_path / "two")
     run_labels(plan_labels(labelled, str(tmp_path / "two"), "two", cells=600), 0.8, most_parts=1)
-    with pytest.raises(InputError, match="1 parts of the labels 'two' are unfinished"):
+    with pytest.raises(InputError, match="1 part of the labels 'two' is unfinished"):
         make_audit(labelled, "two", precision=0.8)
     with pytest.raises(InputError, match="do not cover"):
         estimate([], {}, 0.8, 10, 3.0)
@@ -178,12 +194,20 @@ def test_impossible_audits_are_refused(labelled: Store, tmp_path: Path) -> None:
 @pytest.mark.usefixtures("labelled")
 def test_the_commands_make_and_report_an_audit() -> None:
     show = ("labels", "show", "run", "many")
-    told = called("labels", "audit", "run", "many", "--candidates", "100", "--as", "check", "--precision", "0.8")
+    told = called("labels", "audit", "run", "many", "--candidates", "100", "--as", "check", "--precision", "0.6")
     assert told["run"] == "check"
-    assert called(*show, "--precision", "0.8")["audit"] is None
+    assert called(*show, "--precision", "0.6")["audit"] is None
     open_run("check").write_records(JUDGMENTS, [])  # it was closed before anybody answered
     assert "`check`, and has no result yet" in call(*show)
     judge("check")
-    shown = called(*show, "--precision", "0.8")
+    assert "differ" not in call(*show, "--precision", "0.6")
+    judge("check", strict=True)
+    card = call(*show, "--precision", "0.6")
+    assert "precision 0.0%" in card
+    assert "- rule `majority` (a candidate is a link when more than half" in card
+    assert "`abcdlink adjudicate start check`" in " ".join(card.split())
+    open_run("check").write_text(REPORT, "")
+    assert "abcdlink labels show run many" in [line.command for line in what_now(open_run("check")).items[0].lines]
+    shown = called(*show, "--precision", "0.6")
     assert shown["audit"]["links"] == shown["labels"]["links"] == told["links"]
     assert "## Audit" in call(*show)
