@@ -44,7 +44,7 @@ def read_judgment_file(path: str | Path) -> JudgmentFile:
         text = data.decode("utf-8-sig")
     except FileNotFoundError:
         msg = f"there is no file {path}"
-        raise InputError(msg, "give the path of an annotations.csv, or of the judgments.jsonl in the folder of a run") from None
+        raise InputError(msg, "give an annotations.csv, or the judgments.jsonl in the folder of a run") from None
     except IsADirectoryError:
         msg = f"{path} is a folder"
         raise InputError(msg, "give the path of the judgments.jsonl or annotations.csv inside it") from None

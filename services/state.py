@@ -10,6 +10,7 @@ from typing import Any
 
 import psutil
 
+from abcdlink.errors import counted
 from abcdlink.settings import SECRETS_FILE, Settings, get_settings
 from services import SILENT_SECONDS, Service, ServiceState, Stack, read_heartbeat
 from services.credentials import COORDINATOR, PREFECT_AUTH, with_secrets
@@ -71,7 +72,7 @@ def _watcher(program: Program, info: dict[str, Any] | None, supervisor: Supervis
         return service.model_copy(update={"state": ServiceState.FAILED, "detail": heartbeat.problem})
     if service.state is ServiceState.STARTING:
         return service
-    detail = f"{service.detail}, last checked {heartbeat.age:.0f} s ago, {heartbeat.waiting} waiting runs"
+    detail = f"{service.detail}, last checked {heartbeat.age:.0f} s ago, {counted(heartbeat.waiting, 'waiting run')}"
     return service.model_copy(update={"detail": "; ".join(filter(None, (detail, heartbeat.problem)))})
 
 
