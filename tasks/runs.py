@@ -282,19 +282,24 @@ def parameters_of(flow_run: str) -> dict[str, Any]:
             raise InputError(msg, "start the flow again with the same settings") from None
 
 
+def wait_for(flow_run: str) -> FlowRun:
+    """Return a flow run once it waits for people, or is over."""
+    with get_client(sync_client=True) as client:
+        while True:
+            found = client.read_flow_run(UUID(flow_run))
+            if found.state is not None and (found.state.is_final() or found.state.name == "Suspended"):
+                return found
+            time.sleep(SECONDS_BETWEEN_LOOKS)
+
+
 def wait_while_working(store: Store, flow_run: str = "") -> None:
     """Return once no flow of a run is active: people are needed, one failed, or all are over.
 
     ``flow_run``: one that was just started or resumed, and may not have recorded anything yet.
     """
-    with get_client(sync_client=True) as client:
-        while flow_run:
-            found = client.read_flow_run(UUID(flow_run))
-            if found.state is not None and (found.state.is_final() or found.state.name == "Suspended"):
-                begins = found.name.startswith(("bootstrap ", "start "))
-                begun = newest_run(f"annotate {store.key}") if begins else None
-                flow_run = str(begun.id) if begun else ""
-            else:
-                time.sleep(SECONDS_BETWEEN_LOOKS)
+    while flow_run:
+        begins = wait_for(flow_run).name.startswith(("bootstrap ", "start "))
+        begun = newest_run(f"annotate {store.key}") if begins else None
+        flow_run = str(begun.id) if begun else ""
     while any(waiting.kind in AT_WORK for _, waiting in all_waiting(store)):
         time.sleep(SECONDS_BETWEEN_LOOKS)

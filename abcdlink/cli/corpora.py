@@ -115,9 +115,7 @@ def import_documents(
             help="Line breaks in plain text: join wrapped lines, keep each line as a sentence, or decide by the text."
         ),
     ] = Lines.AUTO,
-    entities: Annotated[
-        bool, typer.Option(help="Remove HTML tags and decode HTML entities in plain text.")
-    ] = True,
+    entities: Annotated[bool, typer.Option(help="Remove HTML tags and decode HTML entities in plain text.")] = True,
     all_lines: Annotated[
         bool,
         typer.Option(

@@ -20,6 +20,7 @@ from abcdlink.drops.ledger import (
     State,
     Taken,
     Waiting,
+    accounts,
     open_ledger,
     read_known,
     read_ledger,
@@ -29,7 +30,17 @@ from abcdlink.drops.reading import Fingerprint, Part, fingerprint, lines, uncomp
 from abcdlink.drops.sources import DropFile, LocalSource, Source, open_source
 from abcdlink.folders import Folder
 
-__all__ = ["DropResult", "LocalSource", "State", "open_ledger", "open_source", "read_ledger", "settle", "take"]
+__all__ = [
+    "DropResult",
+    "LocalSource",
+    "State",
+    "accounts",
+    "open_ledger",
+    "open_source",
+    "read_ledger",
+    "settle",
+    "take",
+]
 
 SUFFIX, ZIPPED = ".jsonl", ".jsonl.gz"
 UPLOADING = (".part", ".partial", ".filepart", ".crdownload", ".tmp")

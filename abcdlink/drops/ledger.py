@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from pydantic import Field
 
 from abcdlink.corpus.records import Corpus, Record
+from abcdlink.errors import counted
 from abcdlink.folders import Folder, open_folder
 from abcdlink.store import parse_records
 
@@ -19,6 +20,8 @@ LEDGER = "ledger.jsonl"
 QUARANTINE = "quarantine"
 KNOWN = "known"
 SOURCE = "source.txt"
+MOST_LISTED = 10
+"""Lines of a file that are listed; all are in the ledger."""
 
 
 class State(StrEnum):
@@ -166,6 +169,17 @@ def read_known(ledger: Folder, digests: Iterable[str]) -> Known:
             for pair, content in known.pairs.items():
                 all_known.add_pair(pair, content)
     return all_known
+
+
+def accounts(ledger: Folder) -> Iterator[str]:
+    """Say for each file that is in the ledger how far it is, and what in it cannot be used and why."""
+    for entry in sorted(read_ledger(ledger).values(), key=lambda one: one.name):
+        yield f"{entry.name}: {entry.state}, {counted(entry.pairs, 'pair')}"
+        kept = [ledger.read(name) for name in ledger.names(f"{QUARANTINE}/{entry.digest}/")]
+        bad = sorted((Quarantined.model_validate_json(data) for data in kept), key=lambda one: one.offset)
+        yield from (f"  {one.where}{one.reason}; {one.hint}" for one in bad[:MOST_LISTED])
+        if len(bad) > MOST_LISTED:
+            yield f"  and {counted(len(bad) - MOST_LISTED, 'more line')}, in {ledger.where(QUARANTINE)}"
 
 
 def settle(ledger: Folder, result: DropResult) -> None:

@@ -41,6 +41,12 @@ EXCERPT = 40
 """Bytes shown before and after a bad byte."""
 
 
+AS_WANTED = (
+    'write {"pair": id, "source": {"id": ..., "text": ...}, "target": {"id": ..., "text": ...}}, and facts about a '
+    'document into its "meta": {"topic": "tides"}'
+)
+
+
 class BadLineError(InputError):
     """A line that cannot be used: ``offset`` bytes from the line's start, with the bytes around it."""
 
@@ -150,8 +156,7 @@ def parse(line: FileLine) -> DropLine | None:
     try:
         return DropLine.model_validate_json(text) if text.strip() else None
     except ValidationError as error:
-        hint = 'write {"pair": id, "source": {"id": ..., "text": ...}, "target": {"id": ..., "text": ...}}'
-        raise BadLineError(fault_in(error), hint, excerpt=_excerpt(line.data, 0)) from None
+        raise BadLineError(fault_in(error), AS_WANTED, excerpt=_excerpt(line.data, 0)) from None
     except InputError as error:
         raise BadLineError(error.problem, error.hint, excerpt=_excerpt(line.data, 0)) from None
 

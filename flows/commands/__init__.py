@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from abcdlink.cli.benchmark import run_benchmark
-from abcdlink.cli.output import JsonOption
+from abcdlink.cli.output import JsonOption, say
 from flows.commands import annotate, feedback, people, qualify, status
 from flows.commands.starting import go_on, run_bootstrap, start, start_flow
 from flows.commands.status import use_local_server
@@ -55,19 +55,34 @@ def run_reconcile(json: JsonOption = False) -> None:
     start_flow("reconcile/reconcile", {}, json)
 
 
-def run_drops(json: JsonOption = False) -> None:
+def run_drops(
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Wait until it is done; then say what came of each file so far.")
+    ] = False,
+    json: JsonOption = False,
+) -> None:
     """Import new data now instead of at the next scheduled time.
 
-    Example: `abcdlink run drops`
+    Example: `abcdlink run drops --wait`
     """
-    from abcdlink.drops import open_source
+    from abcdlink.drops import accounts, open_source
     from abcdlink.settings import get_settings
     from abcdlink.stages.intake import base_of_drops
 
     settings = get_settings()  # those of now, which may be newer than the worker's
     open_source(settings.drops_source).files()  # an error here is seen, and one in the flow is not
     base_of_drops(settings.drops_run)
-    start_flow("drops/drops", {"run": settings.drops_run, "source": settings.drops_source}, json)
+    flow_run = start_flow("drops/drops", {"run": settings.drops_run, "source": settings.drops_source}, json)
+    if wait:
+        from flows.drops import ledger_of
+        from tasks.runs import wait_for
+
+        wait_for(flow_run)
+        for told in accounts(ledger_of(settings.drops_source)):
+            say(told)
+        say("Runs of new data are among all runs: abcdlink runs")
+    elif not json:
+        say("What was taken, and what cannot be used and why, is on that page; here with --wait.")
 
 
 def demo(

@@ -85,8 +85,8 @@ def start_flow(
     json: bool,
     wait: bool = False,
     begin: Callable[[], object] = lambda: None,
-) -> None:
-    """Start a run of a deployment and print its page; with ``wait``, also its state once it waits or ends.
+) -> str:
+    """Start a run of a deployment, print its page and return its id; with ``wait``, also its state in the end.
 
     ``begin``: does what the flow does first, which then finds it done: what it refuses is refused here, at once.
     """
@@ -105,6 +105,7 @@ def start_flow(
         store = open_run(str(parameters["run"]))
         wait_while_working(store, str(flow_run.id))
         show_now(store, json)
+    return str(flow_run.id)
 
 
 def start(

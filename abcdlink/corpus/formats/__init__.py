@@ -39,8 +39,8 @@ FORMATS: dict[str, Reader] = {
 HINT = "correct the files or choose another format"
 HINTS = {
     "jsonl": 'write lines of this format: {"id": "a", "text": "...", "meta": {"topic": "..."}}; of pairs {"pair": "p", '
-    '"source": {"id": "a", "text": "..."}, "target": {"id": "b", "text": "..."}}, with links {"pair": "p", "source": ..., '
-    '"target": {"id": "b", "sentences": ["...", "..."]}, "links": {"0": ["1", "2"]}}: by source sentence, counted from 0'
+    '"source": {"id": "a", "text": "..."}, "target": {"id": "b", "text": "..."}}; links, where texts are given as '
+    '"sentences", as "links": {"0": ["1", "2"]}: targets by source sentence, counted from 0'
 }
 """What to do when nothing in a source fits its format, where there is more to say."""
 

@@ -14,7 +14,18 @@ import pytest
 from abcdlink.corpus import Corpus
 from abcdlink.corpus.counts import LIKE_INSTRUCTIONS
 from abcdlink.corpus.segmentation import get_segmenter
-from abcdlink.drops import DropResult, LocalSource, State, open_ledger, open_source, read_ledger, reading, settle, take
+from abcdlink.drops import (
+    DropResult,
+    LocalSource,
+    State,
+    accounts,
+    open_ledger,
+    open_source,
+    read_ledger,
+    reading,
+    settle,
+    take,
+)
 from abcdlink.errors import InputError
 from abcdlink.folders import LocalFolder
 
@@ -181,6 +192,20 @@ def test_bad_lines_are_quarantined_with_their_line_number_and_the_rest_taken(dro
     assert [json.loads(drops.ledger.read(name))["name"] for name in kept] == ["a.jsonl"] * 5
     assert read_ledger(drops.ledger)["a.jsonl"].bad_lines == 5
     assert drops.run().quarantined == []
+
+
+def test_what_came_of_each_file_is_told_with_the_reasons(drops):
+    drops.put("b.jsonl", line("p") + line("q", topic="x") + b"{\n" * 11)
+    drops.put("a.csv", b"pair,source\n")
+    drops.run()
+    first, why, second, *bad = accounts(drops.ledger)
+    assert first == "a.csv: quarantined, 0 pairs"
+    assert why.startswith("  it is not a .jsonl file")
+    assert second == "b.jsonl: taken, 1 pair"
+    assert bad[0].startswith("  line 2: there is no field topic; write")
+    assert '"meta"' in bad[0]
+    assert len(bad) == 11
+    assert bad[-1].startswith("  and 2 more lines, in ")
 
 
 def test_undecodable_bytes_after_a_byte_order_mark_are_counted_from_the_start(drops):
