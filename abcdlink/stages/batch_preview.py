@@ -33,7 +33,8 @@ FILTERS = "filters.json"
 """Which source sentences are left out from this batch on, if the coordinator changed that."""
 REVIEW = "review.json"
 ALIKE = (
-    "Both approaches propose all of these candidates: the second adds none, and judgments cannot tell which is better"
+    "Both approaches propose all of these candidates: the second adds none, and judgments cannot tell which is better; "
+    "another run can name two others with --approaches"
 )
 
 

@@ -13,12 +13,14 @@ import pytest
 from abcdlink.candidates.pools import PoolMode
 from abcdlink.domain import find_domain
 from abcdlink.errors import InputError
+from abcdlink.evaluation import beside
 from abcdlink.evaluation.shortlist import ShortlistRule
 from abcdlink.export import ExportFormat, export_dataset
 from abcdlink.interannotator.measures import agreement
 from abcdlink.judgment_file import read_judgment_file
 from abcdlink.judgments import Pool
-from abcdlink.layout import JUDGMENTS, NATURAL, POOLS
+from abcdlink.layout import JUDGMENTS, NATURAL, POOLS, SYNTHETIC
+from abcdlink.linking.records import ApproachKind
 from abcdlink.report import render
 from abcdlink.report.content import gather
 from abcdlink.stages.candidates import NothingToAnnotateError, PoolPlan, run_candidates
@@ -57,9 +59,9 @@ def make(store: Store, rule: ShortlistRule, plan: PoolPlan) -> Shown:
     return shown(store)
 
 
-def top(store: Store, retriever: str, k: int) -> dict[Any, set[str]]:
+def top(store: Store, retriever: str, k: int, corpus: str = NATURAL) -> dict[Any, set[str]]:
     """Return (pair, source) -> the top targets of a retriever."""
-    table = read_rankings(store, NATURAL, retriever).table
+    table = read_rankings(store, corpus, retriever).table
     best = table[table["rank"] <= k]
     return {at: set(map(str, group["target"])) for at, group in best.groupby(["pair", "source"], observed=True)}
 
@@ -117,6 +119,22 @@ def test_intersection_and_union_are_those_of_the_top_lists(store: Store, isolate
     for at, methods in either.items():
         assert {t for t, m in methods.items() if m != "random"} == first[at] | second[at]
         assert sum(m == "random" for m in methods.values()) == 1
+
+
+def test_two_retrievers_are_compared_by_what_they_decided_in_the_benchmark(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(beside, "MOST_IN_COMMON", 0)
+    chosen = run_shortlist(store, ShortlistRule(kinds=(ApproachKind.RETRIEVER, ApproachKind.RETRIEVER)))
+    assert {one.retriever for one in chosen.approaches} == {"bm25", "jaccard"}
+    k = chosen.first.k
+    first, second = (
+        {(at, target) for at, targets in top(store, one.retriever, k, SYNTHETIC).items() for target in targets}
+        for one in chosen.approaches
+    )
+    share = f"{chosen.second.retriever}@{k} {len(first & second) / len(first | second):.0%}."
+    (said,) = (reason for reason in chosen.reasons if reason.startswith("All others decide nearly the same as"))
+    assert share in said
 
 
 def test_one_shortlisted_approach_is_enough_only_for_mode_single(store: Store) -> None:
