@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from functools import partial
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from abcdlink import audits
 from abcdlink.audits import draw, estimate
 from abcdlink.corpus.io import write_corpus
+from abcdlink.corpus.records import Corpus
 from abcdlink.domain import find_domain
 from abcdlink.errors import InputError
 from abcdlink.judgments import Annotator, Judgment, Label, Pool
@@ -25,9 +27,14 @@ from abcdlink.stages.label import LabelRun, plan_labels, run_labels
 from abcdlink.store import Store, open_run
 from abcdlink.whatnow import what_now
 from tests.helpers.command_line import call, called
+from tests.helpers.homes import other_home
 from tests.helpers.labels import made, run_with_linker
 
 THRESHOLD = 0.8
+
+
+def many() -> Corpus:
+    return made("many", 120, seed=3)
 
 
 def population(
@@ -89,15 +96,24 @@ def test_as_many_are_drawn_as_wanted_where_most_candidates_are_hopeless() -> Non
     assert len(draw(partial(iter, [table]), 0.9, 10, 1000, 0)) == 200
 
 
+@pytest.fixture(scope="module")
+def labels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The home of a run with labels ``many``; word overlap overrates targets that link to nothing."""
+    folder = tmp_path_factory.mktemp("labels")
+    with other_home(folder / "home") as home:
+        store = run_with_linker()
+        describe_run(store, find_domain("news"))
+        write_corpus(many(), folder / "many")
+        sampling = Sampling(floor=0.2, share=0.5)
+        run_labels(plan_labels(store, str(folder / "many"), "many", sampling=sampling, cells=600), 0.8)
+    return home
+
+
 @pytest.fixture
-def labelled(tmp_path: Path) -> Store:
-    """A run with labels ``many``; word overlap overrates targets that link to nothing."""
-    store = run_with_linker()
-    describe_run(store, find_domain("news"))
-    write_corpus(made("many", 120, seed=3), tmp_path / "many")
-    sampling = Sampling(floor=0.2, share=0.5)
-    run_labels(plan_labels(store, str(tmp_path / "many"), "many", sampling=sampling, cells=600), 0.8)
-    return store
+def labelled(labels: Path, isolated_home: Path) -> Store:
+    """A copy of that run."""
+    shutil.copytree(labels, isolated_home)
+    return open_run("run")
 
 
 def judge(run: str, *, but: int = 0, simulated: bool = False, strict: bool = False) -> dict[tuple[str, str, str], bool]:
@@ -106,7 +122,7 @@ def judge(run: str, *, but: int = 0, simulated: bool = False, strict: bool = Fal
     ``strict``: a third never says Link.
     """
     judged = open_run(run)
-    gold = {pair.id: pair.links or {} for pair in made("many", 120, seed=3).pairs}
+    gold = {pair.id: pair.links or {} for pair in many().pairs}
     pools, said, judgments = judged.read_records(POOLS, Pool), {}, []
     for place, pool in enumerate(pools):
         for candidate in pool.candidates:
@@ -151,7 +167,7 @@ def test_an_audit_is_judged_by_people_and_reported_on_the_card(labelled: Store) 
     probability = probabilities(labelled)
     links = [link for at, link in said.items() if probability[at] >= plan.threshold]
     assert audit.precision.value == pytest.approx(np.mean(links))
-    gold = sum(len(targets) for pair in made("many", 120, seed=3).pairs for targets in (pair.links or {}).values())
+    gold = sum(len(targets) for pair in many().pairs for targets in (pair.links or {}).values())
     assert audit.all_links.low <= gold <= audit.all_links.high
     card = write_card(labelled, summary)
     assert f"precision {audit.precision}" in card
@@ -183,7 +199,7 @@ def test_impossible_audits_are_refused(labelled: Store, tmp_path: Path) -> None:
             assert f"is in the run `{plan.run}`" in write_card(labelled, LabelRun(labelled, "many").summary(0.8))
     with pytest.raises(InputError, match="the run 'run' already exists"):
         make_audit(labelled, "many", precision=0.8, key="run")
-    write_corpus(made("two", 60, seed=4), tmp_path / "two")
+    write_corpus(made("two", 31, seed=4), tmp_path / "two")
     run_labels(plan_labels(labelled, str(tmp_path / "two"), "two", cells=600), 0.8, most_parts=1)
     with pytest.raises(InputError, match="1 part of the labels 'two' is unfinished"):
         make_audit(labelled, "two", precision=0.8)

@@ -17,7 +17,7 @@ from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.errors import InputError
 from abcdlink.evaluation.results import calibration_of
 from abcdlink.evaluation.scores import macro, score_ranking
-from abcdlink.linking import saving
+from abcdlink.linking import saving, training
 from abcdlink.linking.fitted import make_folds
 from abcdlink.linking.learned import Known, Said, learn, out_of_fold, refit
 from abcdlink.linking.learners import LEARNERS, base_retrievers
@@ -59,6 +59,8 @@ def made_corpus(seed=0, pairs=9, name="made"):
 def made(tmp_path_factory):
     patch = pytest.MonkeyPatch()
     patch.setenv("ABCDLINK_HOME", str(tmp_path_factory.mktemp("home")))
+    # Enough for so few sentences.
+    patch.setattr(training, "BOOSTING", training.BOOSTING | {"max_iter": 50, "max_bins": 15})
     yield made_corpus(), made_corpus(seed=1, name="other")
     patch.undo()
 
@@ -337,7 +339,7 @@ def test_names_say_what_a_linker_needs():
 @pytest.fixture(scope="module")
 def strict(made):
     """Return a corpus with rankings in which people call only some of the equally similar pairs a link."""
-    corpus, rankings = made_corpus(seed=2, pairs=36, name="strict")
+    corpus, rankings = made_corpus(seed=2, pairs=24, name="strict")
     pairs = [
         pair.model_copy(update={"links": dict(list(pair.links.items())[: 1 + n % 2])})
         for n, pair in enumerate(corpus.pairs)
