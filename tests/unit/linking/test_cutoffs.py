@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 import pytest
@@ -103,6 +104,13 @@ def test_expected_f1_is_exact_far_down_a_long_table():
 
 
 def made_corpus(seed=0, pairs=12):
+    """Return a corpus and a copy of its rankings."""
+    corpus, table = ranked(seed, pairs)
+    return corpus, table.copy()
+
+
+@cache
+def ranked(seed, pairs):
     """Return a corpus and rankings; links have higher scores, and sources differ in how many they have."""
     random = np.random.default_rng(seed)
     documents, rows, scores = {}, [], {}

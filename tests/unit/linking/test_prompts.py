@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from functools import cache
 
 import jsonschema
 import pytest
@@ -37,8 +38,12 @@ every_paper_prompt = pytest.mark.parametrize(
 )
 
 
+shipped = cache(find_domain)
+"""Domains for reading only."""
+
+
 def question(name, setup, mode, a=A, b=B, ids=("b1", "b2")):
-    linker = linker_for(find_domain(name), LLM(), approach(setup, mode))
+    linker = linker_for(shipped(name), LLM(), approach(setup, mode))
     piece = Piece(a.sentences[0].id, ids[:1] if setup is Setup.PAIRWISE else ids, window=tuple(b.position))
     return linker, linker.question(piece, a, b)
 
@@ -72,7 +77,7 @@ def _schema_for(linker, ids):
 
 @every_prompt
 def test_the_answers_to_examples_are_those_of_the_domain(name, setup, mode):
-    domain = find_domain(name)
+    domain = shipped(name)
     system = question(name, setup, mode)[1].messages[0].content
     links = re.findall(r"true|false", "".join(re.findall(r"^Answer: (.*)$", system, re.MULTILINE)))
     assert sorted(links) == (sorted(json.dumps(e.link) for e in domain.examples) if mode in (2, 4) else [])
@@ -91,7 +96,7 @@ def test_the_answers_to_examples_are_those_of_the_domain(name, setup, mode):
 
 @every_prompt
 def test_the_prompt_mode_chooses_the_guidance(name, setup, mode):
-    domain = find_domain(name)
+    domain = shipped(name)
     system = question(name, setup, mode)[1].messages[0].content
     assert (domain.link_description in system) == (mode in (3, 4))
     assert (domain.examples[0].target in system) == (mode in (2, 4))
@@ -115,15 +120,15 @@ def test_examples_are_not_sorted_by_their_answer():
     assert len({line.rpartition(" ")[2] for line in first}) == 2
 
 
-def version(folder, setup=Setup.LISTWISE, mode=4):
-    return Prompts(find_domain(str(folder)), setup, mode).hash
+def version(folder):
+    return Prompts(find_domain(str(folder)), Setup.LISTWISE, 4).hash
 
 
 def test_the_version_depends_only_on_domain_set_up_and_mode():
-    versions = {Prompts(find_domain(name), setup, mode).hash for name in DOMAINS for setup in SETUPS for mode in MODES}
+    versions = {Prompts(shipped(name), setup, mode).hash for name in DOMAINS for setup in SETUPS for mode in MODES}
     assert len(versions) == 32
     assert all(re.fullmatch("[0-9a-f]{12}", one) for one in versions)
-    assert versions == {prompts_of(find_domain(n), approach(s, m)).hash for n in DOMAINS for s in SETUPS for m in MODES}
+    assert versions == {prompts_of(shipped(n), approach(s, m)).hash for n in DOMAINS for s in SETUPS for m in MODES}
 
 
 @pytest.mark.parametrize(
@@ -139,11 +144,12 @@ def test_the_version_depends_only_on_domain_set_up_and_mode():
 )
 @pytest.mark.parametrize("setup", SETUPS)
 def test_the_version_changes_only_with_what_reaches_the_model(copy, setup, file, change, modes):
-    before = {mode: version(copy, setup, mode) for mode in MODES}
+    before = {mode: Prompts(shipped("news"), setup, mode).hash for mode in MODES}
     text = (copy / file).read_text(encoding="utf-8")
     assert change[0] in text
     (copy / file).write_text(text.replace(*change), encoding="utf-8")
-    assert {mode for mode in MODES if version(copy, setup, mode) != before[mode]} == modes
+    changed = find_domain(str(copy))
+    assert {mode for mode in MODES if Prompts(changed, setup, mode).hash != before[mode]} == modes
 
 
 def test_the_version_changes_with_templates_and_includes_but_not_comments(copy):
@@ -205,7 +211,7 @@ def test_a_retriever_has_no_prompts():
 
 @every_paper_prompt
 def test_the_papers_setting_explains_related_by_the_prompt_mode_alone(name, setup, mode):
-    paper, ours = find_domain(name), find_domain(name.partition("@")[0])
+    paper, ours = shipped(name), shipped(name.partition("@")[0])
     asked = question(name, setup, mode)[1]
     system, user = (message.content for message in asked.messages)
     assert "related to the source sentence" in system

@@ -263,7 +263,8 @@ def test_another_model_or_a_sample_is_not_compared(tmp_path, exact_llm):
     path = next(path for path in (config, *tmp_path.rglob("abcdlink.toml")) if path.is_file())
     path.write_text(path.read_text().replace('model = "Qwen2.5-32B-Instruct-AWQ"', 'model = "other"'), encoding="utf-8")
     exact_llm.models = ("other",)
-    result = reproduce(news(tmp_path / "data", LLM_TABLES), ["bm25"], asking=Asking(sources=2))
+    tables = {"retriever_llm": LLM_TABLES["retriever_llm"]}
+    result = reproduce(news(tmp_path / "data", tables), ["bm25"], asking=Asking(sources=2))
     remarks = {one.remark for one in result.figures if one.table == "retriever_llm"}
     assert remarks == {"by other, 2 of 4 sources"}
     assert result.compared == ()
