@@ -73,8 +73,8 @@ def run_with_linker(key: str = "run") -> Store:
 @cache
 def strict(gold: bool = True) -> Corpus:
     """Return pairs of equal similarity of which people call only some a link."""
-    corpus = made("new", 60, seed=2)
-    links = [{"s0": ("t0",), "s1": ("t1",)} if n % 2 else {"s0": ("t0",)} for n in range(60)]
+    corpus = made("new", 30, seed=2)
+    links = [{"s0": ("t0",), "s1": ("t1",)} if n % 2 else {"s0": ("t0",)} for n in range(30)]
     pairs = [
         pair.model_copy(update={"links": of if gold else None}) for pair, of in zip(corpus.pairs, links, strict=True)
     ]

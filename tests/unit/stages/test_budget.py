@@ -41,8 +41,8 @@ from tests.helpers.homes import other_home
 from tests.helpers.labels import PROBABLE as LINKER
 from tests.helpers.labels import fill_for_budget, strict
 
-PLAN = PoolPlan(mode=PoolMode.BUDGET, batches=3, budget=BudgetPlan(judgments=300, audit=0.2))
-AUDITED = PoolPlan(mode=PoolMode.BUDGET, batches=1, budget=BudgetPlan(judgments=700, audit=0.75))
+PLAN = PoolPlan(mode=PoolMode.BUDGET, batches=3, budget=BudgetPlan(judgments=150, audit=0.2))
+AUDITED = PoolPlan(mode=PoolMode.BUDGET, batches=1, budget=BudgetPlan(judgments=350, audit=0.75))
 Gold = Mapping[str, Mapping[str, Sequence[str]]]
 
 
@@ -112,7 +112,7 @@ def test_batches_share_pairs_and_budget_and_the_linker_learns_in_between(at_seco
     choices = choices_of(store)
     pairs = [pair for choice in choices for pair in choice.pairs]
     assert sorted(pairs) == sorted(pair.id for pair in strict().pairs)
-    assert 250 <= sum(choice.judgments for choice in choices) <= 320
+    assert 125 <= sum(choice.judgments for choice in choices) <= 160
     assert [choice.linker for choice in choices] == [LINKER, f"{LINKER}@after-1", f"{LINKER}@after-2"]
     assert [choice.zero_shot for choice in choices] == [True, False, False]
     pools = store.read_records(POOLS, Pool)
@@ -183,18 +183,18 @@ def made_of(pair: str) -> Sequence[Sentence]:
 
 
 def test_hours_are_based_on_the_first_batch(store: Store, news: Domain) -> None:
-    budget = BudgetPlan(hours=1.0, seconds=12.0, audit=0.2)  # 300 candidates before anyone has judged
+    budget = BudgetPlan(hours=0.5, seconds=12.0, audit=0.2)  # 150 candidates before anyone has judged
     plan = PLAN.model_copy(update={"budget": budget})
     run_candidates(store, news, plan)
     judge(store, 1, seconds=24.0)
     choose_candidates(store, news, plan, 2)
     first, second = choices_of(store)
     assert first.seconds is None
-    assert first.forecast.chosen.judgments == pytest.approx(300, abs=3)
+    assert first.forecast.chosen.judgments == pytest.approx(150, abs=3)
     tasks = {pool.key: len(pool.candidates) for pool in store.read_records(POOLS, Pool) if pool.batch == 1}
     measured = 24.0 * len(tasks) / sum(tasks.values())
     assert second.seconds == pytest.approx(measured)
-    left = 3600 - sum(tasks.values()) * measured
+    left = 1800 - sum(tasks.values()) * measured
     assert second.forecast.chosen.judgments == pytest.approx(left / measured, abs=3)
     measure_gains(store)
     assert f"at {measured:.1f} measured seconds each" in render(gather(store))
@@ -235,7 +235,7 @@ def test_which_pairs_come_first(store: Store, news: Domain, following: Next) -> 
     plan = PLAN.model_copy(update={"budget": PLAN.budget.model_copy(update={"next": following})})
     run_candidates(store, news, plan)
     first = choices_of(store)[0]
-    assert len(first.pairs) == 20
+    assert len(first.pairs) == 10
     if following is Next.LINKS:
         share = first.expected / first.forecast.chosen.links.value
         assert share > 1 / 3
@@ -258,7 +258,7 @@ def test_an_exhausted_budget_ends_the_batches(store: Store, news: Domain) -> Non
 
 
 def test_too_few_judgments_leave_the_linker_unchanged(store: Store, news: Domain) -> None:
-    plan = PLAN.model_copy(update={"batches": 20, "budget": BudgetPlan(judgments=200, audit=0.1)})
+    plan = PLAN.model_copy(update={"batches": 10, "budget": BudgetPlan(judgments=100, audit=0.1)})
     run_candidates(store, news, plan)
     judge(store, 1)
     choose_candidates(store, news, plan, 2)
@@ -270,7 +270,7 @@ def test_too_few_judgments_leave_the_linker_unchanged(store: Store, news: Domain
 
 
 def test_a_batch_by_budget_is_chosen_again_from_what_the_filters_leave(store: Store, news: Domain) -> None:
-    plan = PoolPlan(mode=PoolMode.BUDGET, batches=2, budget=BudgetPlan(judgments=120, audit=0.2))
+    plan = PoolPlan(mode=PoolMode.BUDGET, batches=2, budget=BudgetPlan(judgments=60, audit=0.2))
     run_candidates(store, news, plan)
     before = store.folder.read(POOLS)
     refused = take_review(store, news, 1, {"min_words": 100}, go=True)
