@@ -87,8 +87,7 @@ TOO_HEAVY = {
     "import abcdlink": "label_studio_sdk numpy pandas prefect sklearn spacy torch",
     "from abcdlink.cli.app import make_app; make_app()": "label_studio_sdk pandas prefect spacy torch",
     "import abcdlink.retrieval, abcdlink.linking.decisions": "pandas prefect scipy sentence_transformers spacy torch",
-    "import abcdlink.linking.cutoffs": "pandas sklearn skops spacy",
-    "import abcdlink.linking.learned": "pandas sklearn skops spacy",
+    "import abcdlink.linking.cutoffs, abcdlink.linking.learned": "pandas sklearn skops spacy",
     "import abcdlink.evaluation": "pandas prefect scipy sentence_transformers sklearn skops spacy torch",
     TOKENIZES: "torch",
 }
