@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from abcdlink.corpus.io import read_corpus
 from abcdlink.corpus.records import Corpus, Pair
-from abcdlink.errors import InputError
+from abcdlink.errors import InputError, counted
 from abcdlink.evaluation.scores import Definition
 from abcdlink.folders import open_folder
 from abcdlink.interannotator.measures import Agreement
@@ -156,8 +156,7 @@ def agreement(judgments: str | Path | Sequence[Judgment], overlap: int | None = 
         return agreement_of(judgments, overlap)
     file = read_judgment_file(judgments)
     if file.refused:
-        first = file.refused[0]
-        msg = f"{len(file.refused)} rows were left out, the first at {first.where}: {first.reason}"
+        msg = f"{counted(len(file.refused), 'row')} left out; the first: {file.refused[0].line}"
         warnings.warn(msg, stacklevel=2)
     return agreement_of(file.judgments, overlap)
 

@@ -39,7 +39,7 @@ def read_lines(folder: str) -> Corpus:
             refused.append(Refusal(where=str(file), reason=error.problem, hint=error.hint))
     if not documents:
         msg = f"{folder} has no text file that can be used"
-        raise InputError(msg, f"the first was refused because {refused[0].reason}" if refused else "check the path")
+        raise InputError(msg, f"the first: {refused[0].line}" if refused else "check the path")
     return Corpus(name=path.resolve().name, documents=documents, pairs=[], refused=refused)
 
 

@@ -27,7 +27,7 @@ from abcdlink.corpus.plain_text import Lines
 from abcdlink.errors import InputError
 
 if TYPE_CHECKING:
-    from abcdlink.corpus.records import Corpus, Refusal
+    from abcdlink.corpus.records import Corpus
     from abcdlink.preview import Preview
 
 MEGABYTE = 1_000_000
@@ -292,14 +292,8 @@ def _say_what_is_imported(view: Preview, out: str, *, guessed: bool) -> None:
         more = f"\n  and {len(corpus.refused) - SHOWN} more" + ("" if out else f"; --out FOLDER lists all in {REFUSED}")
         say(
             f"Refused: {len(corpus.refused)}{kept}"
-            + "".join(f"\n  {_line(refusal)}" for refusal in corpus.refused[:SHOWN])
+            + "".join(f"\n  {refusal.line}" for refusal in corpus.refused[:SHOWN])
             + (more if len(corpus.refused) > SHOWN else "")
         )
     if out:
         say(f"Preview: {folder.where(PREVIEW)}")
-
-
-def _line(refusal: Refusal) -> str:
-    """Return a refusal as one line, which names its place once, with what to do."""
-    reason = refusal.reason if refusal.where in refusal.reason else f"{refusal.where}: {refusal.reason}"
-    return f"{reason}; {refusal.hint}" if refusal.hint else reason

@@ -22,7 +22,7 @@ from abcdlink.cli.output import (
     say,
     shown,
 )
-from abcdlink.errors import InputError
+from abcdlink.errors import InputError, counted
 
 CorpusArgument = Annotated[
     str, typer.Argument(help="Corpus folder as `abcdlink import` writes it, or an s3:// prefix.")
@@ -130,11 +130,13 @@ def pair(
         )
         return
     rows = [tuple(row.values()) for row in shown_examples(whole, pairing)]
-    print_table("Examples", ("what", "source", "target", "similarity", "shared"), rows, texts=3)
+    if rows:
+        print_table("Examples", ("what", "source", "target", "similarity", "shared"), rows, texts=3)
     say("; ".join(f"{count} {verdict}" for verdict, count in pairing.counts.items()) or "no two documents fit the rule")
     for refusal in pairing.refused[:5]:
-        say(f"  left out: {refusal.where}: {refusal.reason}")
-    say(f"{f'Wrote {out}' if out else 'Would write'}: {len(pairs)} pairs. Left out: {len(pairing.refused)} documents.")
+        say(f"  left out: {refusal.line}")
+    left_out = counted(len(pairing.refused), "document")
+    say(f"{f'Wrote {out}' if out else 'Would write'}: {counted(len(pairs), 'pair')}. Left out: {left_out}.")
 
 
 def _require_another(out: str, corpus: str) -> None:

@@ -20,7 +20,7 @@ from abcdlink.cli.output import (
     print_table,
     say,
 )
-from abcdlink.errors import InputError
+from abcdlink.errors import InputError, counted
 from abcdlink.export import ExportFormat
 from abcdlink.judgments import LabelRule
 
@@ -59,8 +59,7 @@ def agreement(
     if not read.judgments:
         msg = f"{judgments} has no judgments"
         if read.refused:
-            first = read.refused[0]
-            msg += f": all {len(read.refused)} rows were refused, the first ({first.where}) because {first.reason}"
+            msg += f": all {len(read.refused)} rows were refused; the first: {read.refused[0].why}"
         raise InputError(msg, "fix the rows, or give a judgments.jsonl or annotations.csv with judgments")
     result, more = compute(read.judgments), details(read.judgments, width=width)
     if json:
@@ -70,8 +69,7 @@ def agreement(
     print_agreement(result, str(judgments))
     print_details(more, tables=every)
     if read.refused:
-        first = read.refused[0]
-        say(f"Refused {len(read.refused)} rows; the first: {first.where}: {first.reason}")
+        say(f"Refused {counted(len(read.refused), 'row')}; the first: {read.refused[0].line}")
 
 
 def print_agreement(result: Agreement, title: str) -> None:

@@ -194,7 +194,7 @@ def label(
         print_json(result.model_dump(mode="json") | {"seconds_to_go": result.seconds_to_go})
         return
     print_table(f"{run}: labels {result.name!r} by {result.linker}", ("", "count"), result.counted)
-    for line in [*result.lines, *(f"Refused: {one.where}: {one.reason}" for one in result.examples)]:
+    for line in [*result.lines, *(f"Refused: {one.line}" for one in result.examples)]:
         say(line)
 
 

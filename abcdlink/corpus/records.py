@@ -116,6 +116,16 @@ class Refusal(Record):
     reason: str
     hint: str = ""
 
+    @property
+    def why(self) -> str:
+        """The reason, with the place named once."""
+        return self.reason if self.where in self.reason else f"{self.where}: {self.reason}"
+
+    @property
+    def line(self) -> str:
+        """The refusal in one line, with what to do."""
+        return f"{self.why}; {self.hint}" if self.hint else self.why
+
     @model_validator(mode="before")
     @classmethod
     def _read_earlier_name(cls, data: Any) -> Any:  # noqa: ANN401 - whatever is to be validated

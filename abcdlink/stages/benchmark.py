@@ -63,8 +63,8 @@ class Benchmark(Record):
     @property
     def notes(self) -> tuple[str, ...]:
         """What to know about the scores, one sentence each: what is missing, and what may flatter."""
-        told = [f"Left out: {one.where}: {one.reason}." for one in self.left_out]
-        told += [f"Not decided: {one.where}: {one.reason}; then run the benchmark again." for one in self.undecided]
+        told = [f"Left out: {one.line}." for one in self.left_out]
+        told += [f"Not decided: {one.line}; then run the benchmark again." for one in self.undecided]
         if self.own_pairs:
             names = ", ".join(self.own_pairs)
             told.append(f"The model that wrote the synthetic pairs also links them here, which may flatter {names}.")

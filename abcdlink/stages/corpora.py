@@ -11,7 +11,7 @@ from abcdlink.cleaning.clean import clean
 from abcdlink.corpus.io import ANOTHER_FOLDER, read_corpus, read_origin, refuse_to_replace, with_step
 from abcdlink.corpus.records import Corpus
 from abcdlink.domain import Domain
-from abcdlink.errors import InputError
+from abcdlink.errors import InputError, counted
 from abcdlink.folders import open_folder
 from abcdlink.llm.client import LLM
 from abcdlink.llm.profiles import profile
@@ -156,7 +156,7 @@ def run_pairing(folder: str, out: str, rule: PairingRule, domain: Domain) -> tup
         refuse_to_replace(out, with_step(origin, "Paired"), ANOTHER_FOLDER)
     pairing = propose(whole, rule, str(origin.get("language", "")) or domain.settings.language)
     if out:
-        step = f"Paired: {len(pairing.pairs())} pairs of {len(whole.documents)} documents ({rule})"
+        step = f"Paired: {counted(len(pairing.pairs()), 'pair')} of {len(whole.documents)} documents ({rule})"
         with_pairs = with_step(origin, step, pairing=rule.model_dump(mode="json"))
         write_derived(paired(whole, pairing), out, with_pairs, domain)
         Store(open_folder(out), out).write_records(PAIRING, pairing.proposed)

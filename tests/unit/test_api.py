@@ -124,7 +124,7 @@ def test_agreement_accepts_a_file_or_judgments(tmp_path: Path) -> None:
     assert result.acceptance["second"].candidates == 3
     broken = tmp_path / "broken.csv"
     broken.write_text(path.read_text().replace("first,Link,Link", "first,Link,Maybe", 1))
-    with pytest.warns(UserWarning, match="1 rows were left out, the first at .*broken.csv, line 2"):
+    with pytest.warns(UserWarning, match="1 row left out; the first: .*broken.csv, line 2"):
         assert abcdlink.agreement(broken).judged == 9
     with pytest.raises(InputError, match="there is no file"):
         abcdlink.agreement(tmp_path / "absent.csv")

@@ -107,8 +107,7 @@ def import_corpus(
             msg = f"{source} contains no document{wanted}"
             raise InputError(msg, f"check that it is not empty, and that its format is {format_name}")
         first = corpus.refused[0]
-        why = first.reason if first.where in first.reason else f"{first.where}: {first.reason}"
-        msg = f"{source} contains no usable document ({len(corpus.refused)} refused; the first: {why})"
+        msg = f"{source} contains no usable document ({len(corpus.refused)} refused; the first: {first.why})"
         raise InputError(msg, first.hint or HINTS.get(format_name, HINT))
     corpus.notes.extend(texts.notes())
     corpus.removed_lines = texts.removed

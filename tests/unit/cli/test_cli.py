@@ -186,15 +186,18 @@ def test_documents_are_paired_after_showing_examples(run: Run, tmp_path: Path) -
     lines = [json.dumps({"id": name, "text": text, "meta": {"topic": "x"}}) for name, text in texts.items()]
     (tmp_path / "d.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     assert run("import", "jsonl", "d.jsonl", "--out", "raw")[0] == 0
+    code, out, err = run("pair", "raw", "--check", "--date", "topic", "--days", "3")
+    assert (code, out) == (0, "")
+    assert "document 'a': its topic 'x' is not a date; write dates as 2020-05-31" in err
     code, out, err = run("pair", "raw", "--check", "--by", "topic", "--floor", "0.1")
-    assert (code, "1 paired" in err, "Would write: 1 pairs" in err, "b: On Monday" in out) == (0, True, True, True)
+    assert (code, "1 paired" in err, "Would write: 1 pair." in err, "b: On Monday" in out) == (0, True, True, True)
     code, out, _ = run("pair", "raw", "--out", "pairs", "--by", "topic", "--floor", "0.1", "--json")
     assert (code, json.loads(out)["pairs"]) == (0, 1)
     made = json.loads(run("stats", "pairs", "--json")[1])["pairs"]
     assert (made["pairs"], made["documents"], made["pairs_with_known_links"]) == (1, 3, 0)
     assert (tmp_path / "pairs" / "pairing.jsonl").is_file()
     history = json.loads((tmp_path / "pairs" / "origin.json").read_text(encoding="utf-8"))["history"]
-    assert history == ["Paired: 1 pairs of 3 documents (same topic, similarity 0.1 to 1; at most 1 for each target)"]
+    assert history == ["Paired: 1 pair of 3 documents (same topic, similarity 0.1 to 1; at most 1 for each target)"]
     assert "neither --out nor --check" in run("pair", "raw", "--by", "topic")[2]
 
 
