@@ -10,7 +10,7 @@ from abcdlink.errors import AbcdlinkError
 from abcdlink.layout import QUALIFY_SLUG, batch_of, batch_slug, is_batch, is_feedback, project_file
 from abcdlink.qualify import qualified_accounts
 from abcdlink.stages.annotate import annotators_of
-from abcdlink.stages.feedback import judges_in
+from abcdlink.stages.feedback import prepare_feedback
 from abcdlink.store import Store
 from abcdlink.waiting import Person, Standing, keep_standing
 from labelstudio_config.client import public
@@ -119,7 +119,7 @@ def awaited_in(store: Store, slug: str) -> dict[str, str] | None:
     """
     if not is_feedback(slug):
         return None
-    judges, relieved = judges_in(store, batch_of(slug)), reliefs_of(store, slug)
+    judges, relieved = prepare_feedback(store, batch_of(slug)).memos, reliefs_of(store, slug)
     people = {one.account: one.annotator for one in annotators_of(store) if one.annotator in judges}
     return {account: name for account, name in people.items() if account not in relieved}
 
