@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tracemalloc
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,6 +27,7 @@ from abcdlink.stages.rank import rank, read_rankings
 from abcdlink.store import Store, open_run
 from tests.helpers.builders import document
 from tests.helpers.command_line import call, called
+from tests.helpers.homes import other_home
 from tests.helpers.labels import LINKER, made, run_with_linker
 
 ALL = Sampling(floor=0.001, share=1.0)
@@ -33,9 +35,18 @@ CELLS = 90
 """Each part has four pairs, each with 20 sentence pairs."""
 
 
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The home of a run with a linker."""
+    with other_home(tmp_path_factory.mktemp("fitted")) as home:
+        run_with_linker()
+    return home
+
+
 @pytest.fixture
-def store() -> Store:
-    return run_with_linker()
+def store(fitted: Path, isolated_home: Path) -> Store:
+    shutil.copytree(fitted, isolated_home)
+    return open_run("run")
 
 
 @pytest.fixture

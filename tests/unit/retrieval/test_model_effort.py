@@ -148,7 +148,7 @@ def test_warmed_sentences_are_found_with_their_cost(sentence_model, monkeypatch)
 def test_threads_can_share_a_model(sentence_model, tmp_path):
     folder = tiny_bert(tmp_path / "cross", "BertForSequenceClassification", num_labels=1)
     texts = [f"{one} {other} {last}" for one in WORDS[5:10] for other in WORDS[5:10] for last in WORDS[5:10]]
-    parts = [document(f"d{start}", texts[start : start + 10]) for start in range(0, 120, 10)]
+    parts = [document(f"d{start}", texts[start : start + 10]) for start in range(0, 60, 10)]
 
     def work(part):
         results = []

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shutil
+from pathlib import Path
 
 import pytest
 
@@ -28,14 +30,24 @@ from labelstudio_config.pages.annotate import LinkingPage
 from labelstudio_config.preview import MOST_TASKS, write_preview
 from tests.helpers.builders import judged
 from tests.helpers.example_run import HOSTILE, proposed_run, take_in
+from tests.helpers.homes import other_home
 
 AS_IT_IS: dict[str, object] = {}
 
 
+@pytest.fixture(scope="module")
+def proposed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The home of a run of six pairs in two batches with candidates from BM25."""
+    with other_home(tmp_path_factory.mktemp("proposed")) as home:
+        proposed_run("spring")
+    return home
+
+
 @pytest.fixture
-def run() -> Store:
-    """A run of six pairs in two batches with candidates from BM25."""
-    return proposed_run("spring")
+def run(proposed: Path, isolated_home: Path) -> Store:
+    """A copy of that run."""
+    shutil.copytree(proposed, isolated_home)
+    return open_run("spring")
 
 
 def pools(store: Store, batch: int) -> list[Pool]:
