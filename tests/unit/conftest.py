@@ -24,7 +24,7 @@ TOGETHER = {
     "tests/unit/bad_inputs": "models",
     "tests/unit/corpus/test_formats": "models",
     "tests/unit/export/test_huggingface.py": "models",
-    "tests/unit/test_validation.py": "models",
+    "tests/unit/test_classifier.py": "models",
     "tests/unit/test_api.py": "models",
     "tests/unit/flows": "prefect",
     "tests/unit/tasks": "prefect",
@@ -32,6 +32,7 @@ TOGETHER = {
     "tests/unit/labels": "stages",
     "tests/unit/linking/test_learned.py": "stages",
     "tests/unit/report": "stages",
+    "tests/unit/test_validation.py": "stages",
 }
 """Tests that share things made once per process: packages that take seconds to import, models, runs, a report."""
 

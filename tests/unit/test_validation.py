@@ -8,15 +8,13 @@ from textstat import textstat
 from abcdlink.corpus import Corpus, Pair, PairKind
 from abcdlink.corpus.io import write_corpus, write_corpus_to
 from abcdlink.domain import find_domain
-from abcdlink.errors import InputError
 from abcdlink.languages import share_copied, words
 from abcdlink.report.pictures.of_people import validation_pictures
 from abcdlink.stages.generate import run_validation
 from abcdlink.store import open_run
 from abcdlink.validation import Validation, cliffs_delta, style_of, validate
-from abcdlink.validation.style import load_classifier, mtld, type_token_ratio
+from abcdlink.validation.style import mtld, type_token_ratio
 from tests.helpers import builders
-from tests.helpers.tiny_models import tiny_bert
 
 DOMAIN = find_domain("news")
 
@@ -89,23 +87,6 @@ def test_the_lexicon_tells_opinion_from_fact():
     opinion, fact = document("What a wonderful, brilliant and awful idea!"), document("The bridge has two bearings.")
     values = style_of([opinion, fact]).values["subjectivity_lexicon"]
     assert values[0] > 0.5 > values[1]
-
-
-def test_any_text_classifier_measures_subjectivity(tmp_path):
-    labels = {"id2label": {0: "NEUTRAL", 1: "SUBJECTIVE"}, "label2id": {"NEUTRAL": 0, "SUBJECTIVE": 1}}
-    folder = tiny_bert(tmp_path / "model", "BertForSequenceClassification", num_labels=2, **labels)
-    classify = load_classifier(str(folder))
-    subjective, neutral = (
-        classify(["fire", "the price rose"]),
-        load_classifier(str(folder), "NEUTRAL")(["fire", "the price rose"]),
-    )
-    assert [a + b for a, b in zip(subjective, neutral, strict=True)] == [pytest.approx(1)] * 2
-    assert classify(["fire"]) == pytest.approx(subjective[:1])
-    assert style_of([document("fire", "the price rose")], classifier=classify).values["subjectivity"] == (
-        pytest.approx(sum(subjective) / 2),
-    )
-    with pytest.raises(InputError, match="'NEUTRAL', 'SUBJECTIVE'"):
-        load_classifier(str(folder), "opinion")
 
 
 def test_missing_classifier_weights_are_reported_and_not_replaced(isolated_home, tmp_path):
