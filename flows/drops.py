@@ -8,6 +8,7 @@ from prefect import flow, get_run_logger
 from abcdlink.corpus.segmentation import get_segmenter
 from abcdlink.domain import domain_of, find_domain
 from abcdlink.drops import DropResult, State, open_ledger, open_source, settle, take
+from abcdlink.errors import counted
 from abcdlink.folders import Folder
 from abcdlink.locks import DROPS, lock_of
 from abcdlink.settings import get_settings
@@ -100,7 +101,8 @@ def annotate_drop(base: str, domain: str, annotation: AnnotationParameters, resu
 def show_drop(result: DropResult) -> None:
     """Show what was imported, what waits, and what was refused or quarantined, if anything."""
     shown = [
-        (t.name, "taken", t.pairs, f"{t.bad_lines} bad lines, {t.unchanged} pairs taken before") for t in result.taken
+        (t.name, "taken", t.pairs, f"{counted(t.bad_lines, 'bad line')}, {counted(t.unchanged, 'pair')} taken before")
+        for t in result.taken
     ]
     shown += [(e.name, "duplicate", 0, DUPLICATE) for e in result.entries if e.state is State.DUPLICATE]
     shown += [(w.name, "waits", 0, w.reason) for w in result.waiting]

@@ -183,9 +183,13 @@ class Part:
         """Add a line: as a pair, as one that is known, or to the quarantine."""
         self.offset, self.lines = line.offset + line.length, line.number
         try:
-            drop = parse(line)
-            if drop and self._is_new(drop):
-                self.pairs.append((line.number, self._renamed(drop).records(texts)))
+            if drop := parse(line):
+                content = _hash(drop)
+                if content in self.taken.pairs.get(drop.pair, "").split():
+                    self.unchanged += 1
+                else:
+                    self.pairs.append((line.number, self._renamed(drop).records(texts)))
+                self._remember(drop, content)
         except InputError as error:
             bad = error if isinstance(error, BadLineError) else BadLineError(error.problem, error.hint)
             self.bad.append(
@@ -201,14 +205,10 @@ class Part:
                 )
             )
 
-    def _is_new(self, drop: DropLine) -> bool:
+    def _remember(self, drop: DropLine, content: str) -> None:
         for document in (drop.source, drop.target):
             self.found.add_document(document.id, _hash(document))
-        content = _hash(drop)
         self.found.add_pair(drop.pair, content)
-        known = content in self.taken.pairs.get(drop.pair, "").split()
-        self.unchanged += known
-        return not known
 
     def _renamed(self, drop: DropLine) -> DropLine:
         """Give ids that held other content in an earlier version the number of this version."""

@@ -208,6 +208,16 @@ def test_what_came_of_each_file_is_told_with_the_reasons(drops):
     assert bad[-1].startswith("  and 2 more lines, in ")
 
 
+def test_a_line_that_was_refused_is_refused_again_in_the_next_version(drops):
+    empty = line("p", source="")
+    drops.put("a.jsonl", empty)
+    assert [bad.line for bad in drops.run().quarantined] == [1]
+    drops.put("a.jsonl", line("q") + empty)
+    second = drops.run()
+    assert [bad.line for bad in second.quarantined] == [2]
+    assert (second.taken[0].pairs, second.taken[0].unchanged, second.taken[0].bad_lines) == (1, 0, 1)
+
+
 def test_undecodable_bytes_after_a_byte_order_mark_are_counted_from_the_start(drops):
     drops.put("a.jsonl", b"\xef\xbb\xbf\xff\n")
     assert [q.offset for q in drops.run().quarantined] == [3]
