@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 R = TypeVar("R", bound=BaseModel)
 
+BY_PEOPLE = ("adjudicate", "annotate", "boundaries", "coding", "exhaustive", "qualify", "rate")
+"""Stages that are commands of their own, with ``start``."""
 MANIFEST = "manifest.json"
 DEVICES = {"CON", "PRN", "AUX", "NUL", *(f"{device}{n}" for device in ("COM", "LPT") for n in range(1, 10))}
 """Names that Windows reserves for devices, with and without an ending."""
@@ -56,7 +58,8 @@ class Store:
         """Raise ``InputError`` naming the stage that makes the file, when it is not there yet."""
         if not self.exists(name):
             msg = f"run {self.key!r} has no {name} yet ({self.where(name)})"
-            raise InputError(msg, f"run the stage {made_by!r} first, or wait until it has finished")
+            how = f" with `abcdlink {made_by} start {self.key}`" if made_by in BY_PEOPLE else ""
+            raise InputError(msg, f"run the stage {made_by!r} first{how}, or wait until it has finished")
 
     def write_text(self, name: str, text: str) -> None:
         """Write a UTF-8 text."""

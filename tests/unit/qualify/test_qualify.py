@@ -281,7 +281,7 @@ def test_an_experts_links_replace_the_gold_of_the_corpus(store: Store, news: Dom
     sources = [one.at for one in prepare_expert(store, news, "sample", [name]).sources]
     assert prepare_expert(store, news, "sample", [name]).sources == expert_sample(store).sources
     assert all(pair.links is None for pair in expert_corpus(store).pairs)
-    with pytest.raises(InputError, match="run the stage 'qualify' first"):
+    with pytest.raises(InputError, match="run the stage 'qualify' first with `abcdlink qualify start "):
         prepare(store, news, "sample", [name], expert=True)
     linked, missing = sources[:3], sources[3:]
     judged_by_an_expert(store, linked, missing[:-2])
