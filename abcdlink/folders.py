@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
+from urllib.parse import urlsplit
 
 from abcdlink.errors import InputError, ServiceError
 from abcdlink.settings import get_settings
@@ -164,7 +165,8 @@ class S3Folder:
             msg = f"{url!r} names no bucket"
             raise InputError(msg, "write s3://BUCKET/PREFIX")
         self.bucket, self.prefix = bucket, prefix.strip("/")
-        self.client = s3_client()
+        with s3_errors(url):
+            self.client = s3_client()
 
     def key(self, name: str) -> str:
         """Return the object key of a name below the prefix."""
@@ -249,7 +251,13 @@ def s3_client() -> Any:  # noqa: ANN401 - boto3 builds its client classes at run
 @contextmanager
 def s3_errors(where: str) -> Iterator[None]:
     """Turn S3's errors into ``FileNotFoundError`` (no such object) or ``ServiceError`` (all else)."""
-    from botocore.exceptions import BotoCoreError, ClientError
+    from botocore.exceptions import (
+        BotoCoreError,
+        ClientError,
+        EndpointConnectionError,
+        NoCredentialsError,
+        PartialCredentialsError,
+    )
 
     try:
         yield
@@ -258,7 +266,18 @@ def s3_errors(where: str) -> Iterator[None]:
         if code in {"NoSuchKey", "404"}:
             raise FileNotFoundError(where) from None
         msg = f"S3 refuses {where}: {error.response.get('Error', {}).get('Message') or code}"
-        raise ServiceError(msg, "check the bucket's name and the permissions of your credentials") from None
+        hint = "check the bucket's name and the permissions of your credentials"
+        raise ServiceError(msg, "create the bucket, or correct its name" if code == "NoSuchBucket" else hint) from None
+    except (NoCredentialsError, PartialCredentialsError):
+        msg = f"S3 cannot be used for {where}: there are no AWS credentials"
+        hint = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment (not in .env)"
+        raise ServiceError(
+            msg, f"{hint}, or write ~/.aws/credentials; then `abcdlink down` and `abcdlink up`"
+        ) from None
+    except EndpointConnectionError as error:
+        address = urlsplit(str(error.kwargs["endpoint_url"]))
+        msg = f"S3 cannot be used for {where}: no server answers at {address.scheme}://{address.netloc}"
+        raise ServiceError(msg, "check that server, the network and ABCDLINK_S3_ENDPOINT_URL") from None
     except BotoCoreError as error:
         msg = f"S3 cannot be used for {where}: {error}"
         raise ServiceError(msg, "check AWS credentials, the network and ABCDLINK_S3_ENDPOINT_URL") from None

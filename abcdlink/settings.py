@@ -125,7 +125,7 @@ class Settings(BaseSettings):
             return f"ABCDLINK_LLM_{name.upper()}"
         return f"{'api_key_env' if name == 'api_key' else name} in {self._table}"
 
-    @field_validator("public_url", "label_studio_url")
+    @field_validator("public_url", "label_studio_url", "s3_endpoint_url")
     @classmethod
     def _origin(cls, url: str, info: ValidationInfo) -> str:
         """Take the address of a server; annotators reach Label Studio's pages at its root, so without a path."""

@@ -11,6 +11,9 @@ from pydantic import Field, ValidationError
 from abcdlink.corpus.records import Record
 from abcdlink.folders import write_atomically
 
+MARK = "ABCDLINK_STARTED_BY"
+"""Environment variable that names the home folder of a program started by ``up``."""
+
 
 class ServiceState(StrEnum):
     """The state of a service."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import re
 import shutil
 import stat
 import subprocess
@@ -11,10 +13,14 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from uuid import uuid4
 
 import psutil
+from dotenv import dotenv_values
 
-from abcdlink.errors import AbcdlinkError
+from abcdlink.errors import AbcdlinkError, InputError
+from abcdlink.folders import open_folder
 from abcdlink.llm.client import LLM
 from abcdlink.llm.embedded import find_weights
 from abcdlink.llm.profiles import DEFAULT, names, profile
@@ -22,7 +28,8 @@ from abcdlink.settings import SECRETS_FILE, Settings, get_settings
 from services import SILENT_SECONDS, Check, Result, read_heartbeat
 from services.credentials import with_secrets
 from services.health import holder, is_free, is_local, label_studio_user, llm_models
-from services.programs import LABEL_STUDIO_ENVIRONMENT, WATCHER, Program, local_programs
+from services.programs import LABEL_STUDIO, LABEL_STUDIO_ENVIRONMENT, WATCHER, Program, local_programs
+from services.state import fault_of_settings
 from services.supervision import ACTIVE, Supervisor
 
 SETUP = "run `make setup` in the project's folder"
@@ -32,6 +39,8 @@ DISK_FAIL, DISK_WARN = 0.5, 3.0
 MEMORY_WARN = 2.0
 """Available memory in GB: Label Studio takes up to 0.7, Prefect 0.3, the embedded LLM 0.4, a sentence encoder 0.5."""
 PYTHONS = ((3, 11), (3, 12))
+SECRET = re.compile("KEY|TOKEN|AUTH|SECRET|PASSWORD", re.IGNORECASE)
+"""Found in the names of variables that nobody else should read."""
 SPACY_MODELS = ("en_core_web_md", "en_core_web_sm")
 
 
@@ -42,6 +51,9 @@ def doctor(settings: Settings | None = None) -> list[Check]:
         _versions,
         partial(_ports, settings),
         partial(_secrets, settings),
+        _own_secrets,
+        partial(_runs, settings),
+        partial(_settings, settings),
         partial(_watcher, settings),
         partial(_label_studio, settings),
         partial(_public, settings),
@@ -88,10 +100,15 @@ def _label_studio_version() -> Check:
 
 
 def _ports(settings: Settings) -> list[Check]:
+    programs = [program for program in local_programs(settings) if program.port is not None]
+    return [_port(program, _runs_here(settings, program.name)) for program in programs]
+
+
+def _runs_here(settings: Settings, name: str) -> bool:
+    """Tell whether a program of this home is running."""
     supervisor = Supervisor(settings.home.resolve())
     states = supervisor.states() if supervisor.is_running() else {}
-    programs = [program for program in local_programs(settings) if program.port is not None]
-    return [_port(program, states.get(program.name, {}).get("statename") in ACTIVE) for program in programs]
+    return states.get(name, {}).get("statename") in ACTIVE
 
 
 def _port(program: Program, runs: bool) -> Check:
@@ -117,6 +134,43 @@ def _secrets(settings: Settings) -> list[Check]:
     return [_ok("secrets", f"{path}, for you alone")]
 
 
+def _own_secrets() -> list[Check]:
+    """Check that nobody else can read the keys in ``.env``."""
+    path = Path(".env").absolute()
+    secret = [name for name, value in dotenv_values(path).items() if value and SECRET.search(name)]
+    if not secret or not stat.S_IMODE(path.stat().st_mode) & (stat.S_IRWXG | stat.S_IRWXO):
+        return []
+    what = f"other users can open {path}, which sets {' and '.join(secret)}"
+    return [_fail("secrets in .env", what, f"run `chmod go= {path}`")]
+
+
+def _runs(settings: Settings) -> list[Check]:
+    """Check that runs can be written; on S3 only a file that is written tells."""
+    place = settings.runs_root
+    try:
+        if "://" in place:
+            probe, folder = f".doctor-{uuid4().hex}", open_folder(place)
+            folder.write(probe, b"")
+            folder.remove(probe)
+        elif not os.access(there := _nearest(Path(place)), os.W_OK | os.X_OK) or not there.is_dir():
+            msg = f"{there} is not a folder that can be written to"
+            raise InputError(msg, "change its permissions, or set ABCDLINK_RUNS to another folder")
+    except AbcdlinkError as error:
+        return [_fail("runs", error.problem, error.hint)]
+    return [_ok("runs", place)]
+
+
+def _nearest(folder: Path) -> Path:
+    """Return the folder, or the nearest one above it that exists."""
+    return next(one for one in (folder, *folder.parents) if one.exists())
+
+
+def _settings(settings: Settings) -> list[Check]:
+    """Check that the programs were started with the settings of now."""
+    fault = fault_of_settings(settings, Supervisor(settings.home.resolve()))
+    return [_fail("settings", fault.problem, fault.hint)] if fault else []
+
+
 def _watcher(settings: Settings) -> list[Check]:
     supervisor = Supervisor(settings.home.resolve())
     if not supervisor.is_running():
@@ -140,6 +194,8 @@ def _label_studio(settings: Settings) -> list[Check]:
         return [_ok(name, f"belongs to {user} at {url}")]
     if problem == "does not answer" and local:
         return [_warn(name, f"not checked: {url} does not answer", "run `abcdlink up`")]
+    if local and not _runs_here(settings, LABEL_STUDIO):
+        return [_fail(name, f"{url}: {problem}", "it is not ours: set another port for ours, then run `abcdlink up`")]
     hint = "set ABCDLINK_LABEL_STUDIO_URL and ABCDLINK_LABEL_STUDIO_TOKEN (account settings of Label Studio)"
     return [_fail(name, f"{url}: {problem}", hint)]
 
@@ -222,7 +278,7 @@ def _models(settings: Settings) -> list[Check]:
 
 def _room(settings: Settings) -> list[Check]:
     home = settings.home.resolve()
-    there = next(folder for folder in (home, *home.parents) if folder.exists())
+    there = _nearest(home)
     free = shutil.disk_usage(there).free / GIGABYTE
     what = f"{free:.1f} GB free at {there}"
     hint = "free some space, or set ABCDLINK_HOME to a folder on a larger disk"

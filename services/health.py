@@ -19,6 +19,7 @@ import httpx
 import psutil
 
 from abcdlink.settings import Settings
+from services import MARK
 
 PREFECT_TIMEOUT = 10.0
 BETWEEN_SECONDS = 0.5
@@ -201,8 +202,17 @@ def holder(port: int) -> str:
     for connection in connections:
         if _is_at(connection, port) and connection.pid is not None:
             pid = _first_of(connection.pid, port)
-            return f"{program_of(pid)} (process {pid})"
+            return f"{program_of(pid)}{_home_of(pid)} (process {pid})"
     return "a program of another user"
+
+
+def _home_of(pid: int) -> str:
+    """Say which home folder's ``up`` started a process; empty if none did."""
+    try:
+        home = psutil.Process(pid).environ().get(MARK)
+    except psutil.Error:
+        return ""
+    return f" of {home}" if home else ""
 
 
 def _is_at(connection: Any, port: int) -> bool:  # noqa: ANN401 - psutil has a type for each platform

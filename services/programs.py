@@ -14,10 +14,10 @@ from pydantic import SecretStr
 
 from abcdlink.errors import ServiceError
 from abcdlink.llm.profiles import for_other_processes
-from abcdlink.settings import PROJECT_ROOT, Settings
+from abcdlink.settings import PROJECT_ROOT, SECRETS_FILE, Settings
 from labelstudio_config.server import ENVIRONMENT as LABEL_STUDIO_EXTENSION
-from services import SILENT_SECONDS, read_heartbeat
-from services.credentials import LABEL_STUDIO_FOLDER, Credentials
+from services import MARK, SILENT_SECONDS, read_heartbeat
+from services.credentials import LABEL_STUDIO_FOLDER, Credentials, read_credentials
 from services.health import LOOPBACK, PrefectApi, answers, is_local, worker_is_online
 
 LABEL_STUDIO, PREFECT, LLM, WORKER, WATCHER = "label-studio", "prefect", "llm", "worker", "watcher"
@@ -26,9 +26,6 @@ LABEL_STUDIO_ENVIRONMENT = PROJECT_ROOT / ".venv-label-studio"
 LABEL_STUDIO_COMMAND = LABEL_STUDIO_ENVIRONMENT / "bin" / "label-studio"
 LABEL_STUDIO_TEMPLATE = LABEL_STUDIO_ENVIRONMENT / "template" / "label_studio.sqlite3"
 """Label Studio's empty tables, created by ``make setup``; they save half a minute at the first start."""
-
-MARK = "ABCDLINK_STARTED_BY"
-"""Environment variable that names the home folder of a program started by ``up``."""
 
 ELSEWHERE = {"PREFECT_PROFILE", "PREFECT_API_KEY"}
 """Variables that would point our programs at another Prefect server."""
@@ -113,6 +110,18 @@ def environment(settings: Settings) -> dict[str, str]:
         # A run without heartbeats has lost its process; this is the shortest interval that Prefect allows.
         "PREFECT_FLOWS_HEARTBEAT_FREQUENCY": "30",
     }
+
+
+def full_environment(settings: Settings) -> dict[str, str]:
+    """Return the variables with which ``up`` starts all programs of this home, the servers included.
+
+    Raises:
+        InputError: when the secrets of Label Studio's account are damaged or gone.
+    """
+    home = settings.home.resolve()
+    ours = is_local(settings.label_studio_url)
+    accounts = label_studio_environment(settings, read_credentials(home / SECRETS_FILE)) if ours else {}
+    return {**environment(settings), **prefect_server_environment(settings), **accounts, MARK: str(home)}
 
 
 def prefect_client_environment(settings: Settings) -> dict[str, str]:

@@ -8,7 +8,7 @@ import xmlrpc.client
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from abcdlink.errors import InputError, ServiceError
+from abcdlink.errors import ServiceError
 from abcdlink.locks import SERVICES, lock_of
 from abcdlink.progress import Progress, silent
 from abcdlink.settings import Settings, get_settings
@@ -25,17 +25,14 @@ from services.deployments import PREFECT_FILE, Deployment, end_of, settle_dead_r
 from services.health import holder, is_free, is_local, next_free
 from services.programs import (
     LABEL_STUDIO_TEMPLATE,
-    MARK,
     PREFECT,
     WORKER,
     Program,
-    environment,
-    label_studio_environment,
+    full_environment,
     local_programs,
-    prefect_server_environment,
     require_installed,
 )
-from services.state import status
+from services.state import require_same_settings, status
 from services.supervision import ACTIVE, Supervisor
 
 START_SECONDS = 300.0
@@ -89,7 +86,7 @@ def up(settings: Settings | None = None, progress: Progress = silent, prefect_fi
             start.undo()
             raise
     now = status(settings)
-    return now.model_copy(update={"started": [program.name for program in wanted], "notes": notes})
+    return now.model_copy(update={"started": [program.name for program in wanted], "notes": [*now.notes, *notes]})
 
 
 def down(settings: Settings | None = None) -> Stack:
@@ -111,16 +108,14 @@ def down(settings: Settings | None = None) -> Stack:
 
 def _prepare(settings: Settings) -> tuple[Settings, dict[str, str]]:
     """Generate secrets and Label Studio's tables; return the settings with the secrets, and the environment."""
-    accounts: dict[str, str] = {}
     if not settings.prefect_auth.get_secret_value():
         ensure_prefect_auth(settings)
     if is_local(settings.label_studio_url):
-        accounts = label_studio_environment(settings, ensure_credentials(settings))
+        ensure_credentials(settings)
         _copy_tables(settings.home.resolve() / LABEL_STUDIO_FOLDER / DATABASE)
     get_settings.cache_clear()
     settings = with_secrets(settings)
-    mark = {MARK: str(settings.home.resolve())}
-    return settings, {**environment(settings), **prefect_server_environment(settings), **accounts, **mark}
+    return settings, full_environment(settings)
 
 
 def _copy_tables(database: Path) -> None:
@@ -145,9 +140,7 @@ def _wanted(
     if not supervisor.is_running():
         ended = supervisor.end_leftovers()
         return programs, [f"stopped programs left over from an earlier start: {', '.join(ended)}"] if ended else []
-    if changed := supervisor.differences(programs, variables):
-        msg = f"the services are running with different settings ({', '.join(changed)})"
-        raise InputError(msg, "undo the change, or run `abcdlink down` and then `abcdlink up`")
+    require_same_settings(supervisor, programs, variables)
     states = supervisor.states()
     wanted = [program for program in programs if states[program.name]["statename"] not in ACTIVE]
     return wanted, [] if wanted else ["everything was already running"]

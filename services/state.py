@@ -10,12 +10,12 @@ from typing import Any
 
 import psutil
 
-from abcdlink.errors import counted
+from abcdlink.errors import InputError, counted
 from abcdlink.settings import SECRETS_FILE, Settings, get_settings
 from services import SILENT_SECONDS, Service, ServiceState, Stack, read_heartbeat
 from services.credentials import COORDINATOR, PREFECT_AUTH, with_secrets
 from services.health import answers, holder, is_free, is_local, llm_models
-from services.programs import LABEL_STUDIO, LLM, PREFECT, WATCHER, Program, local_programs
+from services.programs import LABEL_STUDIO, LLM, PREFECT, WATCHER, Program, full_environment, local_programs
 from services.supervision import ACTIVE, Supervisor
 
 MEGABYTE = 1024 * 1024
@@ -42,7 +42,26 @@ def status(settings: Settings | None = None) -> Stack:
         looks.append(lambda: _remote(LLM, settings.llm_base_url, llm_models(settings)[1]))
     with ThreadPoolExecutor(len(looks)) as threads:
         services = list(threads.map(lambda look: look(), looks))
-    return Stack(services=services, login=_login(settings, services))
+    fault = fault_of_settings(settings, supervisor)
+    return Stack(services=services, login=_login(settings, services), notes=[str(fault)] if fault else [])
+
+
+def fault_of_settings(settings: Settings, supervisor: Supervisor) -> InputError | None:
+    """Return why the running programs do not fit these settings, completed with the secrets; ``None`` if they do."""
+    if not supervisor.is_running():
+        return None
+    try:
+        require_same_settings(supervisor, local_programs(settings), full_environment(settings))
+    except InputError as error:
+        return error
+    return None
+
+
+def require_same_settings(supervisor: Supervisor, programs: list[Program], variables: dict[str, str]) -> None:
+    """Raise ``InputError`` when the running programs were started with other settings."""
+    if changed := supervisor.differences(programs, variables):
+        msg = f"the services are running with different settings ({', '.join(changed)})"
+        raise InputError(msg, "undo the change, or run `abcdlink down` and then `abcdlink up`")
 
 
 def _login(settings: Settings, services: list[Service]) -> str:

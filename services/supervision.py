@@ -21,8 +21,9 @@ import psutil
 from abcdlink.errors import InputError, ServiceError
 from abcdlink.folders import write_atomically
 from abcdlink.settings import PROJECT_ROOT
+from services import MARK
 from services.health import program_of
-from services.programs import MARK, Program, process_environment
+from services.programs import Program, process_environment
 
 TEMPLATE = PROJECT_ROOT / "deployments" / "supervisord.conf.j2"
 SOCKET_LIMIT = 90
@@ -121,7 +122,8 @@ class Supervisor:
         """Name the variables in which these settings differ from those of the running programs."""
         then, now = self.config.read_text(encoding="utf-8"), self.render(programs, environment)
         changed = {line.split()[1] for line in set(then.splitlines()) ^ set(now.splitlines()) if line[:2] == ";="}
-        return sorted(changed) or (["the programs"] if then != now else [])
+        named = {name for name in changed if name.startswith("ABCDLINK_")} or changed  # the others follow from these
+        return sorted(named) or (["the programs"] if then != now else [])
 
     def states(self) -> dict[str, dict[str, Any]]:
         """Return what supervisor says about each program: ``statename``, ``pid``, ``start`` and so on.

@@ -250,7 +250,8 @@ def reach_server() -> None:
         reply.raise_for_status()
     except httpx.HTTPStatusError as error:
         msg = f"the Prefect server at {url} refuses us (status {error.response.status_code})"
-        raise ServiceError(msg, "set PREFECT_API_AUTH_STRING to its user:password") from None
+        hint = "it may be that of another home: `abcdlink doctor` says whose, and ABCDLINK_PREFECT_PORT names ours"
+        raise ServiceError(msg, f"{hint}; or set ABCDLINK_PREFECT_AUTH to its user:password") from None
     except httpx.HTTPError:
         msg = f"no Prefect server answers at {url}"
         raise ServiceError(msg, "start it with `abcdlink up`, or set PREFECT_API_URL") from None

@@ -135,7 +135,7 @@ def runs(json: JsonOption = False) -> None:
     rows = [(key, what, f"{since.astimezone():%Y-%m-%d %H:%M}" if since else "") for since, key, what in found]
     print_table("Runs", ("run", "what now", "since"), rows, texts=3)
     if not rows:
-        say("No runs yet: start one with `abcdlink start`.")
+        say(f"No runs yet in {get_settings().runs_root}: start one with `abcdlink start`.")
 
 
 def group(

@@ -19,10 +19,11 @@ import yaml
 
 from abcdlink.settings import Settings, get_settings
 from abcdlink.store import Store, open_run
+from services import MARK
 from services.credentials import with_secrets
 from services.deployments import PREFECT_FILE
 from services.health import PrefectApi, answers, free_port
-from services.programs import LABEL_STUDIO_COMMAND, MARK, prefect_api
+from services.programs import LABEL_STUDIO_COMMAND, prefect_api
 from services.start import down, up
 from services.supervision import Supervisor
 from tests import ROOT

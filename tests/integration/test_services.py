@@ -18,11 +18,11 @@ import pytest
 
 from abcdlink.errors import InputError, ServiceError
 from abcdlink.settings import Settings, get_settings
-from services import Result, ServiceState, Stack
+from services import MARK, Result, ServiceState, Stack
 from services.checks import doctor
 from services.credentials import with_secrets
 from services.health import answers, free_port, is_free
-from services.programs import LABEL_STUDIO_COMMAND, MARK, Program, prefect_api
+from services.programs import LABEL_STUDIO_COMMAND, Program, prefect_api
 from services.start import down, up
 from services.state import status
 from services.supervision import SOCKET_LIMIT, Supervisor

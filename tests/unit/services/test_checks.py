@@ -165,6 +165,37 @@ def test_doctor_notices_readable_secrets_and_a_taken_port(tmp_path):
     assert "ABCDLINK_PREFECT_PORT" in hint
 
 
+def test_doctor_notices_keys_in_env_that_others_can_read(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / ".env"
+    file.write_text("ABCDLINK_LLM_API_KEY=sk-1\n")
+    file.chmod(0o640)
+    result, what, hint = checks_of(Settings(home=tmp_path))["secrets in .env"]
+    assert result is Result.FAIL
+    assert "which sets ABCDLINK_LLM_API_KEY" in what
+    assert hint == f"run `chmod go= {file}`"
+    file.chmod(0o600)
+    assert "secrets in .env" not in checks_of(Settings(home=tmp_path))
+    file.write_text("ABCDLINK_THREADS=1\n")
+    file.chmod(0o644)
+    assert "secrets in .env" not in checks_of(Settings(home=tmp_path))
+
+
+def test_doctor_notices_runs_that_cannot_be_written(tmp_path, monkeypatch):
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "x")
+    configure(monkeypatch, s3_endpoint_url=f"http://127.0.0.1:{free_port()}")
+    (tmp_path / "file").touch()
+    for place, problem in (
+        (str(tmp_path / "file"), "not a folder"),
+        ("s3://bucket/runs", "no server answers at http:"),
+    ):
+        result, what, hint = checks_of(Settings(home=tmp_path, runs=place))["runs"]
+        assert (result, problem in what, bool(hint)) == (Result.FAIL, True, True)
+    assert checks_of(Settings(home=tmp_path))["runs"] == (Result.OK, str(tmp_path / "runs"), "")
+    assert not (tmp_path / "runs").exists()
+
+
 def test_the_holder_of_a_port_is_the_process_that_opened_it_not_its_child():
     with socket.create_server(("127.0.0.1", 0)) as mine:
         child = forked(signal.pause)
