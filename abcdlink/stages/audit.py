@@ -85,11 +85,15 @@ def make_audit(
     is_made = is_done(judged, METHOD, POOL_COUNTS, plan, "another run key with --as")
     if is_made and store.find_record(labels_file(name, AUDIT), AuditPlan) == plan:
         return plan
-    drawn = draw(labels.tables, plan.threshold, plan.links, wanted, seed)
+    # What people may have judged already is never drawn again, even by a later version that would draw otherwise.
+    drawn = judged.find_records(CANDIDATES, AuditedCandidate) if is_made else []
+    drawn = drawn or draw(labels.tables, plan.threshold, plan.links, wanted, seed)
     # The run's own files are written last: once the counts exist, it can be annotated.
     store.write_records(labels_file(name, CANDIDATES), drawn)
     store.write_record(labels_file(name, AUDIT), plan)
-    _fill(judged, store, labels, drawn)
+    if not is_made:
+        judged.write_records(CANDIDATES, drawn)
+        _fill(judged, store, labels, drawn)
     return plan
 
 

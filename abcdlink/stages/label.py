@@ -181,8 +181,7 @@ def plan_labels(
         InputError: when there is no such linker or corpus, the linker gives no probabilities, or labels of this
             name were started with other settings.
     """
-    chosen = linker or the_linker(store)
-    store.require(model_file(chosen), "benchmark")
+    chosen = the_linker(store, linker)
     if not gives_probabilities(_base_name(chosen)):
         msg = f"the scores of the linker {chosen!r} are not probabilities"
         raise InputError(msg, "choose another linker")
@@ -201,17 +200,22 @@ def plan_labels(
     return LabelRun(store, name)
 
 
-def the_linker(store: Store) -> str:
-    """Return the name of the run's learned linker, in its version that last learned from people.
+def the_linker(store: Store, wanted: str = "") -> str:
+    """Return the name of the run's learned linker, in its version that last learned from people, or the one wanted.
 
     Raises:
-        InputError: when there is none, or several.
+        InputError: when there is none, or not the one wanted, or several.
     """
     ending = ".skops"
     names = [unquote(name.removeprefix("models/").removesuffix(ending)) for name in store.folder.names("models/")]
     if not names:
         msg = f"run {store.key!r} has no learned linker"
         raise InputError(msg, "benchmark with one, as `abcdlink run bootstrap` does with synthetic pairs")
+    if wanted:
+        if wanted not in names:
+            msg = f"run {store.key!r} has no learned linker {wanted!r}; it has {', '.join(sorted(names))}"
+            raise InputError(msg, "name one of these with --linker")
+        return wanted
     if len({_base_name(name) for name in names}) > 1:
         msg = f"run {store.key!r} has several learned linkers: {', '.join(names)}"
         raise InputError(msg, "name one with --linker")

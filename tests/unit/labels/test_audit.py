@@ -12,15 +12,15 @@ import pytest
 from numpy.typing import NDArray
 
 from abcdlink import audits
-from abcdlink.audits import draw, estimate
+from abcdlink.audits import AuditedCandidate, draw, estimate
 from abcdlink.corpus.io import write_corpus
 from abcdlink.corpus.records import Corpus
 from abcdlink.domain import find_domain
 from abcdlink.errors import InputError
 from abcdlink.judgments import Annotator, Judgment, Label, Pool
 from abcdlink.labels.parts import Sampling
-from abcdlink.layout import ANNOTATORS, JUDGMENTS, POOLS, REPORT
-from abcdlink.stages.audit import make_audit, read_audit, write_card
+from abcdlink.layout import ANNOTATORS, JUDGMENTS, POOLS, REPORT, labels_file
+from abcdlink.stages.audit import CANDIDATES, make_audit, read_audit, write_card
 from abcdlink.stages.batch_preview import preview_batch
 from abcdlink.stages.intake import describe_run
 from abcdlink.stages.label import LabelRun, plan_labels, run_labels
@@ -187,7 +187,9 @@ def probabilities(store: Store) -> pd.Series:
     return table.set_index(["pair", "source", "target"])["probability"]
 
 
-def test_impossible_audits_are_refused(labelled: Store, tmp_path: Path) -> None:
+def test_impossible_audits_are_refused_and_made_ones_stay(
+    labelled: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(InputError, match=r"reaches a precision of 0\.999"):
         make_audit(labelled, "many", precision=0.999)
     make_audit(labelled, "many", precision=0.8, wanted=60)
@@ -197,6 +199,12 @@ def test_impossible_audits_are_refused(labelled: Store, tmp_path: Path) -> None:
         for key in ("", "second"):
             plan = make_audit(labelled, "many", precision=0.8, wanted=60, key=key)
             assert f"is in the run `{plan.run}`" in write_card(labelled, LabelRun(labelled, "many").summary(0.8))
+    drawn = labelled.read_records(labels_file("many", CANDIDATES), AuditedCandidate)
+    monkeypatch.setattr("abcdlink.stages.audit.draw", lambda *_: [])  # that of another version
+    for key in ("", "second"):
+        make_audit(labelled, "many", precision=0.8, wanted=60, key=key)
+        assert labelled.read_records(labels_file("many", CANDIDATES), AuditedCandidate) == drawn
+        assert sum(len(pool.candidates) for pool in open_run(plan.run).read_records(POOLS, Pool)) == len(drawn)
     with pytest.raises(InputError, match="the run 'run' already exists"):
         make_audit(labelled, "many", precision=0.8, key="run")
     write_corpus(made("two", 31, seed=4), tmp_path / "two")

@@ -140,6 +140,8 @@ def test_labels_are_tied_to_their_corpus_linker_and_settings(store: Store, folde
         LabelRun(store, "old")
     with pytest.raises(InputError, match="has no learned linker"):
         label(open_run("other"), folder)
+    with pytest.raises(InputError, match=r"has no learned linker 'bm25'; it has .*WordOverlap"):
+        plan_labels(store, folder, "new", "bm25")
 
 
 def test_unusable_pairs_are_refused_with_a_reason(store: Store, tmp_path: Path) -> None:
