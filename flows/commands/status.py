@@ -14,7 +14,7 @@ import typer
 
 from abcdlink.cli.output import JsonOption, RunArgument, out, print_json, print_table, say
 from abcdlink.errors import AbcdlinkError, InputError
-from abcdlink.layout import is_feedback
+from abcdlink.layout import is_batch, is_feedback
 from abcdlink.settings import get_settings
 from abcdlink.store import Store, all_runs, existing_run
 from abcdlink.waiting import Waiting, WaitsFor, all_waiting, close_project, standing_of, waiting_of
@@ -208,7 +208,9 @@ def close_of(name: str, flow: str) -> Callable[..., None]:
         # The watcher may have seen that it is closed, and resumed it already.
         resume_run(waiting.flow_run, or_resumed=True)
         told = f"Closed {waiting.slug} of run {run}: it continues with the answers so far"
-        told += f"; open tasks: {left} of {standing.tasks}" if standing and left else ""
+        if standing and left:
+            told += f"; open tasks: {left} of {standing.tasks}"
+            told += ", whose candidates get no label" if is_batch(waiting.slug) else ""
         answer(store, f"{told}.", json, wait, waiting.flow_run)
 
     close.__doc__ = f"""Stop waiting for people: continue with the answers so far.

@@ -145,7 +145,7 @@ def test_a_closed_batch_continues_with_its_present_answers(
         server.answer(keys[0], user)
     call("annotate", "status", RUN)
     note_standing(store, *look_now(store, "batch-1"))
-    assert "open tasks: 3 of 4" in called("annotate", "close", RUN)["said"]
+    assert "open tasks: 3 of 4, whose candidates get no label" in called("annotate", "close", RUN)["said"]
     assert resumed == ["f1"]
     assert is_closed(store, "batch-1", 4)
     assert not is_closed(store, "batch-1", 5), "tasks that are added later are waited for"
