@@ -124,8 +124,10 @@ def test_errors_show_both_neighbourhoods_and_mark_the_sentences(run: Run, store:
 def test_errors_of_one_pattern_only(run: Run, store: Store):
     errors = errors_of(store, "bm25@3").errors
     for pattern in ("other", "scattered targets"):
-        told = run("errors", "r", "bm25@3", "--pattern", pattern, "--most", len(errors))
-        assert told.count(" -> ") == sum(pattern in error.patterns for error in errors)
+        first = [f"{e.pair}, {e.source} -> {e.target}" for e in errors if pattern in e.patterns][:5]
+        told = run("errors", "r", "bm25@3", "--pattern", pattern, "--most", 5)
+        assert told.count(" -> ") == len(first) > 0
+        assert all(error in told for error in first)
     assert " -> " not in run("errors", "r", "bm25@3", "--most", 0)
 
 

@@ -60,7 +60,7 @@ def made(tmp_path_factory):
     patch = pytest.MonkeyPatch()
     patch.setenv("ABCDLINK_HOME", str(tmp_path_factory.mktemp("home")))
     # Enough for so few sentences.
-    patch.setattr(training, "BOOSTING", training.BOOSTING | {"max_iter": 50, "max_bins": 15})
+    patch.setattr(training, "BOOSTING", training.BOOSTING | {"max_iter": 25, "max_bins": 15})
     yield made_corpus(), made_corpus(seed=1, name="other")
     patch.undo()
 

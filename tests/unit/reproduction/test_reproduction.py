@@ -258,13 +258,13 @@ def test_the_llm_tables_are_computed_if_an_endpoint_is_set(tmp_path, exact_llm):
     assert not [prompt for prompt in prompts if re.search(r"Source sentence: \[p\d-s2\]", prompt)]  # it has no links
 
 
-def test_another_model_or_a_sample_is_not_compared(tmp_path, exact_llm):
+def test_another_model_or_a_sample_is_not_compared(tmp_path, exact_llm, monkeypatch):
     config = tmp_path / "home" / "abcdlink.toml"
     path = next(path for path in (config, *tmp_path.rglob("abcdlink.toml")) if path.is_file())
     path.write_text(path.read_text().replace('model = "Qwen2.5-32B-Instruct-AWQ"', 'model = "other"'), encoding="utf-8")
     exact_llm.models = ("other",)
-    tables = {"retriever_llm": LLM_TABLES["retriever_llm"]}
-    result = reproduce(news(tmp_path / "data", tables), ["bm25"], asking=Asking(sources=2))
+    monkeypatch.setattr("abcdlink.reproduction.llm.MODES", (4,))
+    result = reproduce(news(tmp_path / "data", LLM_TABLES), ["bm25"], asking=Asking(sources=2))
     remarks = {one.remark for one in result.figures if one.table == "retriever_llm"}
     assert remarks == {"by other, 2 of 4 sources"}
     assert result.compared == ()

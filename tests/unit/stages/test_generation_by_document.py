@@ -56,13 +56,13 @@ def store(domain: Domain, llm: FakeLLM, tmp_path: Path) -> Store:
     return begin(domain, tmp_path / "own", 3)
 
 
-def test_twenty_documents_by_a_reasoning_model_have_the_requested_shape(
+def test_ten_documents_by_a_reasoning_model_have_the_requested_shape(
     domain: Domain, llm: FakeLLM, tmp_path: Path
 ) -> None:
-    store = begin(domain, tmp_path / "own", 20)
-    result = run_generation(store, domain, plan_generation(store, Generating(strategy=Strategy.DOCUMENT, seed=1)))
+    store = begin(domain, tmp_path / "own", 10)
+    result = run_generation(store, domain, plan_generation(store, Generating(strategy=Strategy.DOCUMENT, seed=5)))
     synthetic = read_corpus_from(store, "synthetic")
-    assert (result.pairs, result.refused, len(synthetic.pairs)) == (20, 0, 20)
+    assert (result.pairs, result.refused, len(synthetic.pairs)) == (10, 0, 10)
     lengths = [len(synthetic.source_of(pair).sentences) for pair in synthetic.pairs]
     assert set(lengths) <= set(range(8, 13))
     assert len(set(lengths)) > 3
@@ -74,7 +74,7 @@ def test_twenty_documents_by_a_reasoning_model_have_the_requested_shape(
     assert [row.met for row in result.shape[:3]] == [True] * 3
     # Room for thoughts in addition to the answer, and both are separated afterwards.
     assert all(request.body["max_completion_tokens"] > 4000 for request in llm.questions)
-    assert 0 < result.usage.thinking_tokens < result.usage.completion_tokens == 20 * 600
+    assert 0 < result.usage.thinking_tokens < result.usage.completion_tokens == 10 * 600
 
 
 FAULTS: list[tuple[str, Callable[[list[dict]], object], str]] = [
