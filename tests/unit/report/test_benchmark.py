@@ -27,7 +27,7 @@ from abcdlink.report.pictures.of_benchmark import (
     levels_without_llm,
     prompt_mode_series,
 )
-from abcdlink.report.pictures.of_llms import Point, pareto_front, rows_against_llms
+from abcdlink.report.pictures.of_llms import Point, llm_pictures, pareto_front, rows_against_llms
 from abcdlink.stages.benchmark import read_benchmark
 from abcdlink.stages.decide import DecisionPart
 from abcdlink.store import Store
@@ -110,7 +110,7 @@ def test_points_off_the_front_and_only_those_are_beaten_by_points_on_it(pairs):
 def test_quality_is_plotted_against_seconds_and_for_llms_against_money():
     llm = llm_grid(["bm25"], [5], [Setup.LISTWISE], [4], models=["small", "large"])
     results = [with_cost(ranker("bm25", 1), 0.4, 1), with_cost(llm[0], 0.5, 20, 0.5), with_cost(llm[1], 0.7, 90, 4.0)]
-    pictures = benchmark_pictures(results)
+    pictures = llm_pictures(results)
     seconds, money = (
         re.search(r'aria-label="([^"]+)"', pictures[f"F1 against {of}"])[1] for of in ("seconds", "money")
     )
