@@ -5,6 +5,7 @@ from __future__ import annotations
 from filelock import Timeout
 from prefect import flow, get_run_logger
 
+from abcdlink.candidates.pools import PoolMode
 from abcdlink.corpus.segmentation import get_segmenter
 from abcdlink.domain import domain_of, find_domain
 from abcdlink.drops import DropResult, State, open_ledger, open_source, settle, take
@@ -12,9 +13,9 @@ from abcdlink.errors import counted
 from abcdlink.folders import Folder
 from abcdlink.locks import DROPS, lock_of
 from abcdlink.settings import get_settings
-from abcdlink.stages.candidates import NothingToAnnotateError
+from abcdlink.stages.candidates import NothingToAnnotateError, pool_plan_of
 from abcdlink.stages.intake import base_of_drops, open_drop
-from abcdlink.store import existing_run
+from abcdlink.store import Store, existing_run
 from flows.bootstrap import start_annotation
 from flows.parameters import AnnotationParameters, OptionalRunKey
 from flows.stages import candidates
@@ -31,7 +32,7 @@ def drops(
     run: OptionalRunKey = "",
     source: str = "",
     domain: str = "",
-    annotation: AnnotationParameters = AnnotationParameters(batches=1),
+    annotation: AnnotationParameters | None = None,
 ) -> list[str]:
     """Import new data and open one annotation batch for it; returns the keys of the runs that were started.
 
@@ -42,11 +43,13 @@ def drops(
         run: run key whose shortlist is used; empty: ABCDLINK_DROPS_RUN.
         source: folder or s3:// prefix; empty: ABCDLINK_DROPS_SOURCE.
         domain: name or path of the domain; empty: the one that the run was started with.
-        annotation: which candidates annotators see, and how they annotate them.
+        annotation: which candidates annotators see, and how they annotate them; empty: as in the run, in one batch.
     """
     run, source = run or get_settings().drops_run, source or get_settings().drops_source
     open_source(source)  # whether one is set
-    domain = domain_of(base_of_drops(run), domain).reference
+    base = base_of_drops(run)
+    domain = domain_of(base, domain).reference
+    annotation = annotation or annotation_of_drops(base)
     try:
         # Prefect's own limits are no substitute: a run that dies with its worker keeps its slot.
         with lock_of(DROPS).acquire(timeout=0):
@@ -54,6 +57,17 @@ def drops(
     except Timeout:
         get_run_logger().info("Another run of this flow is active: nothing to do.")
         return []
+
+
+def annotation_of_drops(base: Store) -> AnnotationParameters:
+    """Return which candidates of a drop annotators see, and how many people judge each: as in the run, in one batch.
+
+    A budget was for the run's own pairs: all links of the linker that spent it are shown instead.
+    """
+    asked = pool_plan_of(base)
+    mode = PoolMode.SINGLE if asked.mode is PoolMode.BUDGET else asked.mode
+    overlap = base.manifest.get("annotation", {}).get("overlap")
+    return AnnotationParameters(batches=1, overlap=overlap, seed=asked.seed, mode=mode, distractors=asked.distractors)
 
 
 def take_all(run: str, source: str, domain: str, annotation: AnnotationParameters) -> list[str]:

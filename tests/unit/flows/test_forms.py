@@ -14,10 +14,15 @@ from abcdlink.candidates.pools import PoolMode
 from abcdlink.errors import InputError
 from abcdlink.linking.records import ApproachKind
 from abcdlink.pairing import PairingRule
+from abcdlink.stages.budget import BudgetPlan
+from abcdlink.stages.candidates import PoolPlan
+from abcdlink.store import open_run
 from flows.annotate import annotate
 from flows.bootstrap import bootstrap, job_for, start
 from flows.commands.starting import Goal
 from flows.corpora import clean, pair
+from flows.drops import annotation_of_drops
+from flows.parameters import AnnotationParameters
 from flows.people import coding, exhaustive, qualify, rate
 from flows.stages import benchmark, benchmark_corpora, generate, label
 from tests.helpers.homes import configure
@@ -112,3 +117,15 @@ def test_methods_are_compared_with_the_embedded_llm_too(isolated_home: Path) -> 
     job, annotation = job_for(Goal.COMPARE, "corpus", 3)
     assert job.benchmark.llm is not None
     assert (annotation.mode, annotation.overlap, annotation.batches) == (PoolMode.COMPARISON, 3, 2)
+
+
+def test_new_data_is_annotated_as_in_the_run_whose_shortlist_it_takes() -> None:
+    base = open_run("spring")
+    assert annotation_of_drops(base) == AnnotationParameters(batches=1)
+    plan = PoolPlan(batches=3, mode=PoolMode.UNION, distractors=1)
+    base.note("inputs", {"candidates": plan.model_dump(mode="json")})
+    base.note("annotation", {"overlap": 3})
+    assert annotation_of_drops(base) == AnnotationParameters(batches=1, mode=PoolMode.UNION, distractors=1, overlap=3)
+    spent = PoolPlan(mode=PoolMode.BUDGET, budget=BudgetPlan(judgments=100))
+    base.note("inputs", {"candidates": spent.model_dump(mode="json")})
+    assert annotation_of_drops(base).mode is PoolMode.SINGLE
