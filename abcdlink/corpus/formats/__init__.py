@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from abcdlink.corpus.formats.abcd_link import read_abcd_link
@@ -53,6 +53,7 @@ WITH_COLUMNS = ("csv", "parquet", "hf")
 NAMED = ("hf",)
 """Formats whose source may be a name instead of a folder or file."""
 
+ALONE = "Documents in no pair, which nobody judges"
 NOT_READ = "Files that are not part of the format and were not read"
 
 
@@ -111,9 +112,16 @@ def import_corpus(
         raise InputError(msg, first.hint or HINTS.get(format_name, HINT))
     corpus.notes.extend(texts.notes())
     corpus.removed_lines = texts.removed
-    if unread := given.not_read():
-        corpus.notes.append(Note.of(NOT_READ, unread))
+    corpus.notes.extend(_left_aside(corpus, given))
     return corpus
+
+
+def _left_aside(corpus: Corpus, given: ImportSource) -> Iterator[Note]:
+    paired = {name for pair in corpus.pairs for name in (pair.source, pair.target)}
+    if paired and (alone := [name for name in corpus.documents if name not in paired]):
+        yield Note.of(ALONE, alone)
+    if unread := given.not_read():
+        yield Note.of(NOT_READ, unread)
 
 
 def _targets_of(corpus: Corpus) -> Corpus:
