@@ -110,7 +110,10 @@ class Heartbeat(Record):
         if self.age > SILENT_SECONDS:
             minutes = f"nobody has checked on waiting runs for {self.age / 60:.0f} minutes"
             return f"{minutes}: {self.error}" if self.error else minutes
-        return "; ".join(f"run {name}: {fault}" for name, fault in self.faults.items())
+        runs = {fault: [name for name, its in self.faults.items() if its == fault] for fault in self.faults.values()}
+        return "; ".join(
+            f"{'run' if len(names) == 1 else 'runs'} {', '.join(names)}: {fault}" for fault, names in runs.items()
+        )
 
 
 def read_heartbeat(home: Path) -> Heartbeat | None:

@@ -254,10 +254,9 @@ def test_silence_and_faults_of_the_watcher_are_reported(tmp_path):
     fresh = read_heartbeat(tmp_path)
     assert fresh is not None
     assert (fresh.problem, fresh.waiting) == ("", 2)
-    assert (
-        "run annotate spring: no pushed.json"
-        in Heartbeat(looked=now, faults={"annotate spring": "no pushed.json"}).problem
-    )
+    faults = {"annotate spring": "no pushed.json", "rate spring": "S3 is gone", "annotate autumn": "S3 is gone"}
+    said = "run annotate spring: no pushed.json; runs rate spring, annotate autumn: S3 is gone"
+    assert Heartbeat(looked=now, faults=faults).problem == said
     silent = Heartbeat(looked=now - timedelta(minutes=16), error="ConnectError")
     assert silent.problem == "nobody has checked on waiting runs for 16 minutes: ConnectError"
     (tmp_path / "watcher.json").write_text("{")
