@@ -348,7 +348,8 @@ def open_run(key: str, root: str | None = None) -> Store:
     """
     require_run_key(key)
     place = (root or get_settings().runs_root).rstrip("/")
-    there = open_folder(place).folders()
+    # S3 tells capital letters apart, and asking what is there costs a request each time.
+    there = [] if place.startswith("s3://") else open_folder(place).folders()
     twin = next((name for name in there if name.casefold() == key.casefold()), key)
     if twin != key and key not in there:
         msg = f"there is a run {twin!r}, whose key differs from {key!r} in capital letters only"
