@@ -140,7 +140,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 @given(choice=JSON, message=JSON, content=JSON, logprobs=JSON, usage=JSON)
 def test_the_only_error_a_reply_raises_is_that_it_holds_no_message(choice, message, content, logprobs, usage):
     said = {"role": "assistant", "content": content}
