@@ -13,8 +13,9 @@ def test_news_ecb_has_its_published_counts_and_survives_a_round_trip(shared_data
     corpus = import_corpus("abcd-link", shared_data / "news_ecb", get_segmenter())
     links = sum(len(targets) for pair in corpus.pairs for targets in (pair.links or {}).values())
     assert (len(corpus.documents), len(corpus.pairs), links, corpus.refused) == (502, 2505, 9383, [])
+    assert [note.what for note in corpus.notes] == ["Documents in no pair, which nobody judges"]
     write_corpus(corpus, tmp_path / "news_ecb")
-    assert read_corpus(tmp_path / "news_ecb") == corpus
+    assert read_corpus(tmp_path / "news_ecb") == corpus.model_copy(update={"notes": []})
 
 
 def test_reviews_he_has_the_pairs_that_its_annotations_name(shared_data):

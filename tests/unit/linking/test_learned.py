@@ -387,3 +387,21 @@ def test_too_few_judgments_and_foreign_linkers_are_refused(made, strict):
         refit("learned-logistic", Known(before, rankings), Known(corpus, base), said)
     with pytest.raises(InputError, match="learns only from gold links"):
         refit("tests.helpers.labels:WordOverlap", Known(before, rankings), Known(corpus, base), said)
+
+
+def test_probabilities_fit_all_candidates_though_few_of_the_others_were_judged(made, strict):
+    (before, rankings), _ = made
+    corpus, base = strict
+    half = [pair.id for pair in corpus.pairs[:12]]
+    linked, drawn = Gold(corpus).match(base["jaccard"]).hit, np.random.default_rng(0)
+    places = zip(*(base["jaccard"][c] for c in ("pair", "source", "target")), linked.tolist(), strict=True)
+    said = [
+        Said((pair, *place), link, 1.0 if link else 0.1)
+        for pair, *place, link in places
+        if pair in half and (link or drawn.random() < 0.1)
+    ]
+    table = refit("learned-logistic", Known(before, rankings), Known(corpus, base), said).rank(
+        base, corpus, corpus.pairs[12:]
+    )
+    links = sum(len(targets) for pair in corpus.pairs[12:] for targets in pair.links.values())
+    assert table["score"].sum() == pytest.approx(links, rel=0.3)
