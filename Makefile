@@ -59,7 +59,7 @@ environments: .venv/installed $(LABEL_STUDIO_TEMPLATE)
 	@$(BIN)/python $(PIP_LOCKED)/torch-cpu.txt 2> /dev/null || $(BIN)/python $(PIP_LOCKED)/torch.txt
 	@$(BIN)/python $(PIP_LOCKED)/main.txt
 	@$(BIN)/python $(PIP_INSTALL) --no-deps --no-build-isolation -e .
-	@$(BIN)/python $(COMPILE) .venv/lib || true
+	@$(BIN)/python $(COMPILE) .venv/lib abcdlink flows tasks labelstudio_config services || true
 	@touch $@
 
 .venv-label-studio/installed: $(HASHES)/label-studio.txt

@@ -102,15 +102,16 @@ def few_resamples():
     """Make the bootstrap quick: a tenth of its resamples is enough where a test does not look at an interval."""
     from abcdlink import statistics
 
+    usual = statistics.RESAMPLES
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(statistics, "RESAMPLES", statistics.RESAMPLES // 10)
-        yield
+        patch.setattr(statistics, "RESAMPLES", usual // 10)
+        yield usual
 
 
 @pytest.fixture
 def all_resamples(few_resamples, monkeypatch):
     """For a test that looks at an interval."""
-    monkeypatch.setattr("abcdlink.statistics.RESAMPLES", 10_000)
+    monkeypatch.setattr("abcdlink.statistics.RESAMPLES", few_resamples)
 
 
 @pytest.fixture(scope="session", autouse=True)
