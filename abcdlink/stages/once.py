@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
@@ -57,11 +57,20 @@ def is_done(
     if stage not in claimed:
         store.note_in("inputs", stage, inputs)
     elif claimed[stage] != inputs and not (isinstance(asked, Record) and _reads_as(asked, claimed[stage])):
-        changed = sorted(k for k in {*inputs, *claimed[stage]} if inputs.get(k) != claimed[stage].get(k))
-        before = ", ".join(f"{k}={claimed[stage].get(k)!r} (now {inputs.get(k)!r})" for k in changed)
-        msg = f"run {store.key!r} started its stage {stage!r} with other settings: {before}"
+        changed = ", ".join(_changed(claimed[stage], inputs))
+        msg = f"run {store.key!r} started its stage {stage!r} with other settings: {changed}"
         raise OtherInputsError(msg, f"use the same settings, or {otherwise}")
     return store.exists(result)
+
+
+def _changed(before: Any, now: Any, name: str = "") -> Iterator[str]:  # noqa: ANN401 - any JSON value
+    """Yield each setting that differs, with its value before and now: ``sampling.floor=0.2 (now 0.05)``."""
+    if isinstance(before, dict) and isinstance(now, dict):
+        for key in sorted({*before, *now}):
+            yield from _changed(before.get(key), now.get(key), f"{name}.{key}" if name else key)
+    elif before != now:
+        was, is_now = ("unset" if value is None else repr(value) for value in (before, now))
+        yield f"{name}={was} (now {is_now})"
 
 
 def at_once(

@@ -125,7 +125,8 @@ def test_finished_parts_are_kept_whenever_the_work_stops(store: Store, folder: s
 def test_labels_are_tied_to_their_corpus_linker_and_settings(store: Store, folder: str, tmp_path: Path) -> None:
     label(store, folder)
     with pytest.raises(
-        InputError, match=r"(?s)started its stage 'label new' with other settings: sampling.*another --name"
+        InputError,
+        match=r"(?s)started its stage 'label new' with other settings: sampling\.floor=.*another --name",
     ):
         label(store, folder, sampling=Sampling())
     write_corpus(made("new", 9, seed=2), folder)
