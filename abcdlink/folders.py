@@ -141,7 +141,8 @@ class LocalFolder:
         if not self.root.is_dir():
             return []
         try:
-            return sorted(path.name for path in self.root.iterdir() if path.is_dir())
+            with os.scandir(self.root) as entries:  # asks the disk about no single folder, as a run is opened often
+                return sorted(entry.name for entry in entries if entry.is_dir())
         except OSError as error:
             msg = f"cannot read {self.where()}: {error.strerror}"
             raise InputError(msg, "check the path and its permissions") from None

@@ -13,7 +13,7 @@ from abcdlink.errors import counted
 from abcdlink.folders import Folder
 from abcdlink.locks import DROPS, lock_of
 from abcdlink.settings import get_settings
-from abcdlink.stages.candidates import NothingToAnnotateError, pool_plan_of
+from abcdlink.stages.candidates import NothingToAnnotateError, PoolPlan, plan_of
 from abcdlink.stages.intake import base_of_drops, open_drop
 from abcdlink.store import Store, existing_run
 from flows.bootstrap import start_annotation
@@ -64,7 +64,7 @@ def annotation_of_drops(base: Store) -> AnnotationParameters:
 
     A budget was for the run's own pairs: all links of the linker that spent it are shown instead.
     """
-    asked = pool_plan_of(base)
+    asked = plan_of(base) or PoolPlan()
     mode = PoolMode.SINGLE if asked.mode is PoolMode.BUDGET else asked.mode
     overlap = base.manifest.get("annotation", {}).get("overlap")
     return AnnotationParameters(batches=1, overlap=overlap, seed=asked.seed, mode=mode, distractors=asked.distractors)
@@ -121,7 +121,7 @@ def show_drop(result: DropResult) -> None:
     shown += [(e.name, "duplicate", 0, DUPLICATE) for e in result.entries if e.state is State.DUPLICATE]
     shown += [(w.name, "waits", 0, w.reason) for w in result.waiting]
     unused = [(r.where, "refused", 0, r.reason) for r in result.corpus.refused]
-    unused += [(q.name, "quarantine", 0, f"{q.where}{q.reason}; {q.hint}") for q in result.quarantined]
+    unused += [(q.name, "quarantine", 0, q.text) for q in result.quarantined]
     shown += [*(("", "note", 0, str(note)) for note in result.corpus.notes), *unused]
     if shown:
         table("drops", [dict(zip(COLUMNS, row, strict=True)) for row in shown], "Data drops")

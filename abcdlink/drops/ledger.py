@@ -76,6 +76,11 @@ class Quarantined(Record):
     excerpt: str = ""
 
     @property
+    def text(self) -> str:
+        """Where it is, why it cannot be used, and what to do."""
+        return f"{self.where}{self.reason}; {self.hint}"
+
+    @property
     def where(self) -> str:
         """What goes before the reason: the line, unless this is the whole file."""
         return f"line {self.line}: " if self.line else ""
@@ -177,7 +182,7 @@ def accounts(ledger: Folder) -> Iterator[str]:
         yield f"{entry.name}: {entry.state}, {counted(entry.pairs, 'pair')}"
         kept = [ledger.read(name) for name in ledger.names(f"{QUARANTINE}/{entry.digest}/")]
         bad = sorted((Quarantined.model_validate_json(data) for data in kept), key=lambda one: one.offset)
-        yield from (f"  {one.where}{one.reason}; {one.hint}" for one in bad[:MOST_LISTED])
+        yield from (f"  {one.text}" for one in bad[:MOST_LISTED])
         if len(bad) > MOST_LISTED:
             yield f"  and {counted(len(bad) - MOST_LISTED, 'more line')}, in {ledger.where(QUARANTINE)}"
 

@@ -286,11 +286,6 @@ def batches_of(store: Store, wanted: int | None = None, *, begun: bool = False) 
     return min(wanted or there, there)
 
 
-def pool_plan_of(store: Store) -> PoolPlan:
-    """Return the plan by which the run's candidates were made; the default where it has none."""
-    return PoolPlan.model_validate(store.manifest.get("inputs", {}).get(STAGE, {}))
-
-
 def read_counts(store: Store) -> PoolCounts:
     """Return the stored counts."""
     return store.read_record(POOL_COUNTS, PoolCounts)
