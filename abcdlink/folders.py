@@ -244,9 +244,12 @@ class S3Folder:
 def s3_client() -> Any:  # noqa: ANN401 - boto3 builds its client classes at run time
     """Return a boto3 S3 client for ``ABCDLINK_S3_ENDPOINT_URL`` or AWS."""
     from boto3.session import Session
+    from botocore.config import Config
 
+    # With boto3's own limits, a server that does not answer is noticed after five minutes. AWS_MAX_ATTEMPTS counts.
+    patience = Config(connect_timeout=5, read_timeout=20, retries={"mode": "standard"})
     # A session of its own: boto3's shared one keeps the first credentials and is not safe between threads.
-    return Session().client("s3", endpoint_url=get_settings().s3_endpoint_url or None)
+    return Session().client("s3", endpoint_url=get_settings().s3_endpoint_url or None, config=patience)
 
 
 @contextmanager
@@ -255,9 +258,12 @@ def s3_errors(where: str) -> Iterator[None]:
     from botocore.exceptions import (
         BotoCoreError,
         ClientError,
+        ConnectionClosedError,
+        ConnectTimeoutError,
         EndpointConnectionError,
         NoCredentialsError,
         PartialCredentialsError,
+        ReadTimeoutError,
     )
 
     try:
@@ -267,7 +273,7 @@ def s3_errors(where: str) -> Iterator[None]:
         if code in {"NoSuchKey", "404"}:
             raise FileNotFoundError(where) from None
         msg = f"S3 refuses {where}: {error.response.get('Error', {}).get('Message') or code}"
-        hint = "check the bucket's name and the permissions of your credentials"
+        hint = "check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, what they permit, and the bucket's name"
         raise ServiceError(msg, "create the bucket, or correct its name" if code == "NoSuchBucket" else hint) from None
     except (NoCredentialsError, PartialCredentialsError):
         msg = f"S3 cannot be used for {where}: there are no AWS credentials"
@@ -275,7 +281,7 @@ def s3_errors(where: str) -> Iterator[None]:
         raise ServiceError(
             msg, f"{hint}, or write ~/.aws/credentials; then `abcdlink down` and `abcdlink up`"
         ) from None
-    except EndpointConnectionError as error:
+    except (EndpointConnectionError, ConnectTimeoutError, ReadTimeoutError, ConnectionClosedError) as error:
         address = urlsplit(str(error.kwargs["endpoint_url"]))
         msg = f"S3 cannot be used for {where}: no server answers at {address.scheme}://{address.netloc}"
         raise ServiceError(msg, "check that server, the network and ABCDLINK_S3_ENDPOINT_URL") from None

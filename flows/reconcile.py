@@ -21,14 +21,15 @@ from prefect.logging.loggers import flow_run_logger
 from prefect.states import Completed
 from pydantic import Field
 
+from abcdlink.errors import InputError
 from abcdlink.layout import batch_file, project_file
 from abcdlink.locks import FLOW, is_abandoned
 from abcdlink.settings import get_settings
 from abcdlink.stages.annotate import pulled_of
 from abcdlink.stages.execution import look_at_batch
-from abcdlink.store import Store, open_run
-from abcdlink.waiting import Waiting, WaitsFor, wait_for, waiting_of
-from flows.waiting import batch_waited_for, show_live, show_progress, show_rows, show_what_now
+from abcdlink.store import MANIFEST, Store, open_run
+from abcdlink.waiting import Waiting, WaitsFor, all_waiting, wait_for, waiting_of
+from flows.waiting import batch_waited_for, in_words, show_live, show_progress, show_rows, show_what_now
 from labelstudio_config.attendance import SCHEDULE, attendance, reminder_due, schedule_of, send_reminder
 from labelstudio_config.batches import batches_pushed, check
 from labelstudio_config.run import known_so_far, read_pushed
@@ -37,18 +38,20 @@ from tasks.blocks import notify_by
 from tasks.execution import batch_in_words
 from tasks.projects import Loggers, look_at_people
 from tasks.running import key
-from tasks.runs import flow_name, forget, is_dead, may_start_again, reschedule, resume, runs_in_states
+from tasks.runs import MOST_RESTARTS, flow_name, forget, is_dead, may_start_again, reschedule, resume, runs_in_states
 
 WAITING_FLOWS = ["annotate", "qualify", "rate", "exhaustive", "adjudicate", "coding", "boundaries"]
 """Flows whose runs wait for people."""
 ASKING_FLOWS = ["start", "bootstrap", "benchmark", "candidates"]
 """Flows whose runs wait for an LLM batch."""
-LONG_FLOWS = [*WAITING_FLOWS, *ASKING_FLOWS, "generate"]
+FLOWS_OF_RUNS = [*WAITING_FLOWS, *ASKING_FLOWS, "generate", "validate", "shortlist"]
 """Flows whose runs are restarted when their process has died; they all resume where they were."""
 UNDER_WAY = ["Pending", "Submitting", "Running"]
 """States of a run that has a process or is about to get one; a killed worker leaves its runs in them."""
 SIGN_SECONDS = 45.0
 """Seconds without a heartbeat after which a run counts as dead; a living run sends one every 30 seconds."""
+OVER = ["Failed", "Cancelled"]
+TOO_OFTEN = f"Its process died {MOST_RESTARTS} times within a day, so it is left alone until tomorrow."
 NOTHING = "Nothing to do."
 """Message of the final state of a run of ``reconcile`` that changed nothing."""
 
@@ -111,24 +114,27 @@ def look_at_all(
     shown: dict[str, str] | None = None,
     awake: datetime | None = None,
 ) -> Round:
-    """Look at every suspended, running, crashed or cancelled run; an error in one never keeps another waiting.
+    """Look at every run that is not complete; an error in one never keeps another waiting.
 
     A run without a heartbeat for ``stale`` is dead. ``choice``: which suspended runs to look at; default: all.
-    ``shown``: faults that are already on the runs' pages, so that each is shown once. ``awake``: since when runs could
-    send heartbeats, if the machine slept before.
+    ``shown``: faults that are already on the runs' pages, so that each is shown once; of a run that is over, the state
+    that it ended in. ``awake``: since when runs could send heartbeats, if the machine slept before.
     """
     shown = {} if shown is None else shown
     found = Round()
-    for flow_run in runs_in_states(["Suspended", *UNDER_WAY, "Crashed", "Cancelled"], LONG_FLOWS, client):
-        state = flow_run.state_name or ""
+    for flow_run in runs_in_states(["Suspended", *UNDER_WAY, "Crashed", *OVER], FLOWS_OF_RUNS, client):
+        state, end = flow_run.state_name or "", str(flow_run.state.id if flow_run.state else "")
         found.waiting += state == "Suspended"
+        if state in OVER and shown.get(str(flow_run.id)) == end:
+            continue
         try:
+            flow = flow_name(flow_run.flow_id, client)
             if state == "Suspended":
-                did = resume_if_complete(flow_run, flow_name(flow_run.flow_id, client), choice)
-            elif state == "Cancelled":
-                did = note_if_cancelled(flow_run, flow_name(flow_run.flow_id, client))
+                did = resume_if_complete(flow_run, flow, choice)
+            elif state in OVER:
+                did = note_if_unnoted(flow_run, flow, how_it_ended(flow_run))
             else:
-                did = restart_if_dead(flow_run, stale, awake)
+                did = restart_if_dead(flow_run, flow, stale, awake)
         except Exception as error:  # noqa: BLE001 - whatever is wrong with one run
             fault = str(error) or type(error).__name__
             found.faults[flow_run.name] = fault
@@ -137,11 +143,13 @@ def look_at_all(
             shown[str(flow_run.id)] = fault
         else:
             shown.pop(str(flow_run.id), None)
+            if state in OVER:
+                shown[str(flow_run.id)] = end
             found.done += [did] if did else []
     return found
 
 
-def restart_if_dead(flow_run: FlowRun, stale: timedelta, awake: datetime | None) -> str:
+def restart_if_dead(flow_run: FlowRun, flow: str, stale: timedelta, awake: datetime | None) -> str:
     """Restart a run whose process died; returns what was done."""
     # A process begins to hold its lock before its run is Running.
     if flow_run.state_name == "Running" and is_abandoned(f"{FLOW}{flow_run.id}"):
@@ -150,7 +158,7 @@ def restart_if_dead(flow_run: FlowRun, stale: timedelta, awake: datetime | None)
     if flow_run.deployment_id is None or (flow_run.state_name in UNDER_WAY and not is_dead(flow_run, stale, awake)):
         return ""
     if not may_start_again(flow_run):
-        return ""
+        return note_if_unnoted(flow_run, flow, TOO_OFTEN)
     flow_run_logger(flow_run).warning("The process of this run is gone; the run is restarted.")
     reschedule(flow_run)
     return f"Run {flow_run.name} was restarted."
@@ -173,15 +181,37 @@ def resume_if_complete(flow_run: FlowRun, flow: str, choice: Choice | None) -> s
     return f"Run {flow_run.name} was resumed."
 
 
-def note_if_cancelled(flow_run: FlowRun, flow: str) -> str:
-    """Note that a run was cancelled while it was suspended, when Prefect calls no hook; returns what was done."""
-    store = open_run(str(flow_run.parameters["run"]))
-    waiting = waiting_of(store, flow)
-    if waiting is None or waiting.flow_run != str(flow_run.id) or waiting.kind in {WaitsFor.FIX, WaitsFor.NOTHING}:
+def how_it_ended(flow_run: FlowRun) -> str:
+    """Say why a run failed, or that it was cancelled."""
+    if flow_run.state_name == "Cancelled":
+        return "It was cancelled in Prefect."
+    return in_words(flow_run.state.message if flow_run.state else None)
+
+
+def note_if_unnoted(flow_run: FlowRun, flow: str, why: str) -> str:
+    """Note that a run ended badly, where no hook did so; returns what was done.
+
+    Prefect calls none when a suspended run is cancelled or a process dies, and none can write while S3 is gone.
+    """
+    if flow_run.parent_task_run_id is not None:  # its parent run notes it
         return ""
-    wait_for(store, waiting.flow_run, flow, WaitsFor.FIX, waiting.slug, "It was cancelled in Prefect.")
-    show_what_now(store, waiting.flow_run)
-    return f"Run {flow_run.name} was cancelled."
+    try:
+        store = open_run(str(flow_run.parameters.get("run", "")))
+    except InputError:  # no run can have this key, which is why it failed
+        return ""
+    known = dict(all_waiting(store))
+    waiting = known.get(flow)
+    if waiting and waiting.flow_run == str(flow_run.id):
+        noted = waiting.kind in {WaitsFor.FIX, WaitsFor.NOTHING}
+    else:  # perhaps it could not even note that it began; what is noted since then is of a newer run
+        since = [one.at for one in known.values() if one.at]
+        began = flow_run.start_time
+        noted = began is None or any(at > began for at in since) or not store.exists(MANIFEST)
+    if noted:
+        return ""
+    wait_for(store, str(flow_run.id), flow, WaitsFor.FIX, waiting.slug if waiting else "", why)
+    show_what_now(store, str(flow_run.id))
+    return f"Run {flow_run.name} ended: {why}"
 
 
 def is_done(flow_run: FlowRun, waiting: Waiting, choice: Choice | None) -> bool:

@@ -124,7 +124,12 @@ def ended(flow: Flow[..., Any], flow_run: FlowRun, _state: State[Any]) -> None:
 
 def failed(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> None:
     """Note that a flow failed, and why."""
-    _note(flow, flow_run, WaitsFor.FIX, RAISED.sub("", state.message or "", count=1))
+    _note(flow, flow_run, WaitsFor.FIX, in_words(state.message))
+
+
+def in_words(message: str | None) -> str:
+    """Return a failed run's message without what Prefect and Python put before it."""
+    return RAISED.sub("", message or "", count=1)
 
 
 def _note(flow: Flow[..., Any], flow_run: FlowRun, kind: WaitsFor, told: str = "") -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from unittest.mock import Mock
 
 import pytest
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError, ConnectTimeoutError, ReadTimeoutError
 from moto.server import ThreadedMotoServer
 from typer.testing import CliRunner
 
@@ -210,3 +210,22 @@ def test_missing_credentials_are_a_clear_error(bucket, monkeypatch, tmp_path):
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
     with pytest.raises(ServiceError, match="there are no AWS credentials"):
         open_folder(f"{bucket}/runs").names()
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (ReadTimeoutError(endpoint_url="http://quiet:9/b/a"), "no server answers at http://quiet:9. check that server"),
+        (
+            ConnectTimeoutError(endpoint_url="http://quiet:9/b"),
+            "no server answers at http://quiet:9. check that server",
+        ),
+        (ClientError({"Error": {"Code": "403", "Message": "Forbidden"}}, "Head"), "Forbidden. check AWS_ACCESS_KEY_ID"),
+    ],
+)
+def test_a_server_that_keeps_quiet_or_refuses_our_keys_is_a_clear_error(bucket, monkeypatch, error, said):
+    folder = open_folder(f"{bucket}/runs")
+    assert (folder.client.meta.config.connect_timeout, folder.client.meta.config.read_timeout) == (5, 20)
+    monkeypatch.setattr(folder.client, "head_object", Mock(side_effect=error))
+    with pytest.raises(ServiceError, match=said):
+        folder.exists("a")

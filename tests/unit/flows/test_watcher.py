@@ -19,7 +19,7 @@ import pytest
 from prefect.client.schemas import FlowRun
 from prefect.client.schemas.objects import Flow
 from prefect.exceptions import Abort
-from prefect.states import AwaitingRetry, Cancelled, Completed, Crashed, Pending, Running, State, Suspended
+from prefect.states import AwaitingRetry, Cancelled, Completed, Crashed, Failed, Pending, Running, State, Suspended
 
 import flows.reconcile
 import flows.watcher
@@ -111,12 +111,40 @@ def test_a_run_that_was_cancelled_while_it_waited_is_noted_once_and_a_newer_one_
     wait_for(open_run("gone"), str(gone.id), "annotate", WaitsFor.COORDINATOR, "batch-1")
     wait_for(open_run("replaced"), str(uuid4()), "annotate", WaitsFor.ANNOTATORS, "batch-1")
     done = [look_at_all(Prefect(gone, replaced, run_of("removed", Cancelled())), STALE).done for _ in range(2)]
-    assert done == [["Run annotate gone was cancelled."], []]
+    assert done == [["Run annotate gone ended: It was cancelled in Prefect."], []]
     noted = [waiting_of(open_run(key), "annotate") for key in ("gone", "replaced", "removed")]
     assert [one and (one.kind, one.slug) for one in noted] == [
         *((WaitsFor.FIX, "batch-1"), (WaitsFor.ANNOTATORS, "batch-1"), None),
     ]
     assert (shown, restarted) == ([str(gone.id)], [])
+
+
+def test_a_run_that_could_not_note_its_failure_is_noted_by_the_watcher(restarted, monkeypatch):
+    monkeypatch.setattr(flows.reconcile, "show_what_now", lambda *_: None)
+    long_ago, now = datetime.now(UTC) - timedelta(hours=1), datetime.now(UTC)
+    gone = "Flow run encountered an exception: ServiceError: S3 cannot be used for s3://b/r"
+    at_work = run_of("at-work", Failed(message=gone), start_time=long_ago)
+    unknown = run_of("unknown", Failed(message=gone), start_time=now + timedelta(seconds=1))
+    older = run_of("older", Failed(message=gone), start_time=long_ago)
+    part = run_of("part", Failed(message=gone), start_time=now, parent_task_run_id=uuid4())
+    often = run_of("often today", Crashed(), run_count=6).model_copy(update={"parameters": {"run": "often"}})
+    wait_for(open_run("at-work"), str(at_work.id), "annotate", WaitsFor.NOBODY, "batch-1")
+    wait_for(open_run("older"), str(uuid4()), "rate", WaitsFor.NOTHING)
+    wait_for(open_run("unknown"), str(uuid4()), "start", WaitsFor.NOTHING)
+    wait_for(open_run("often"), str(often.id), "annotate", WaitsFor.NOBODY)
+    for key in ("older", "unknown", "part"):
+        open_run(key).note("counts", {})
+
+    server, shown = Prefect(at_work, unknown, older, part, often), {}
+    monkeypatch.setattr("tasks.runs.get_client", lambda **_: nullcontext(server))
+    assert len(look_at_all(server, STALE, shown=shown).done) == 3
+    assert look_at_all(server, STALE, shown=shown).done == []
+    noted = [waiting_of(open_run(key), "annotate") for key in ("at-work", "unknown", "often", "older", "part")]
+    assert [one and (one.kind, one.told) for one in noted] == [
+        *[(WaitsFor.FIX, "S3 cannot be used for s3://b/r")] * 2,
+        (WaitsFor.FIX, flows.reconcile.TOO_OFTEN),
+        *(None, None),
+    ]
 
 
 def test_the_heartbeat_names_the_broken_run_and_its_fault_is_reported_once(restarted, tmp_path, caplog):
