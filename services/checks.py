@@ -29,7 +29,7 @@ from services import SILENT_SECONDS, Check, Result, read_heartbeat
 from services.credentials import with_secrets
 from services.health import holder, is_free, is_local, label_studio_user, llm_models
 from services.programs import LABEL_STUDIO, LABEL_STUDIO_ENVIRONMENT, WATCHER, Program, local_programs
-from services.state import fault_of_settings
+from services.state import out_of_date
 from services.supervision import ACTIVE, Supervisor
 
 SETUP = "run `make setup` in the project's folder"
@@ -166,9 +166,9 @@ def _nearest(folder: Path) -> Path:
 
 
 def _settings(settings: Settings) -> list[Check]:
-    """Check that the programs were started with the settings of now."""
-    fault = fault_of_settings(settings, Supervisor(settings.home.resolve()))
-    return [_fail("settings", fault.problem, fault.hint)] if fault else []
+    """Check that the programs were started with the settings and the code of now."""
+    faults = out_of_date(settings, Supervisor(settings.home.resolve()))
+    return [_fail("running programs", fault.problem, fault.hint) for fault in faults]
 
 
 def _watcher(settings: Settings) -> list[Check]:

@@ -63,7 +63,7 @@ def show(stack: Stack, json: bool) -> None:
         print_json(stack.model_dump(mode="json"))
         return
     rows = [(service.name, service.state, service.url, service.detail) for service in stack.services]
-    print_table("Servers", ("server", "state", "address", ""), rows, texts=4)
+    print_table(f"Servers of {get_settings().home.resolve()}", ("server", "state", "address", ""), rows, texts=4)
     for line in (stack.login, *stack.notes):
         if line:
             say(line)

@@ -6,18 +6,20 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import psutil
 
 from abcdlink.errors import InputError, counted
-from abcdlink.settings import SECRETS_FILE, Settings, get_settings
+from abcdlink.settings import PROJECT_ROOT, SECRETS_FILE, Settings, get_settings
 from services import SILENT_SECONDS, Service, ServiceState, Stack, read_heartbeat
 from services.credentials import COORDINATOR, PREFECT_AUTH, with_secrets
 from services.health import answers, holder, is_free, is_local, llm_models
 from services.programs import LABEL_STUDIO, LLM, PREFECT, WATCHER, Program, full_environment, local_programs
 from services.supervision import ACTIVE, Supervisor
 
+PACKAGES = ("abcdlink", "tasks", "flows", "labelstudio_config", "services")
 MEGABYTE = 1024 * 1024
 MINUTE, HOUR = 60, 3600
 
@@ -42,19 +44,32 @@ def status(settings: Settings | None = None) -> Stack:
         looks.append(lambda: _remote(LLM, settings.llm_base_url, llm_models(settings)[1]))
     with ThreadPoolExecutor(len(looks)) as threads:
         services = list(threads.map(lambda look: look(), looks))
-    fault = fault_of_settings(settings, supervisor)
-    return Stack(services=services, login=_login(settings, services), notes=[str(fault)] if fault else [])
+    notes = [*map(str, out_of_date(settings, supervisor)), *_other_home(supervisor.home)]
+    return Stack(services=services, login=_login(settings, services), notes=notes)
 
 
-def fault_of_settings(settings: Settings, supervisor: Supervisor) -> InputError | None:
-    """Return why the running programs do not fit these settings, completed with the secrets; ``None`` if they do."""
+def out_of_date(settings: Settings, supervisor: Supervisor) -> list[InputError]:
+    """Return why the running programs fit neither these settings, completed with the secrets, nor the code of now."""
     if not supervisor.is_running():
-        return None
+        return []
+    found = []
     try:
         require_same_settings(supervisor, local_programs(settings), full_environment(settings))
     except InputError as error:
-        return error
-    return None
+        found.append(error)
+    newest = max(file.stat().st_mtime for package in PACKAGES for file in (PROJECT_ROOT / package).rglob("*.py"))
+    infos = supervisor.states()
+    if old := [name for name, info in infos.items() if info["statename"] in ACTIVE and int(newest) > info["start"]]:
+        msg = f"{', '.join(old)} still run{'s' if len(old) == 1 else ''} the code from before it was changed"
+        found.append(InputError(msg, "run `abcdlink down` and then `abcdlink up`; runs go on"))
+    return found
+
+
+def _other_home(home: Path) -> list[str]:
+    """Say that there is a home in a folder above, where there is none in this one."""
+    above = () if home.exists() else home.parent.parents
+    other = next((folder for folder in above if (folder / home.name / SECRETS_FILE).exists()), None)
+    return [f"{home} does not exist, but {other / home.name} does: run abcdlink in {other}"] if other else []
 
 
 def require_same_settings(supervisor: Supervisor, programs: list[Program], variables: dict[str, str]) -> None:

@@ -19,6 +19,7 @@ from services.checks import doctor
 from services.credentials import ensure_credentials
 from services.health import PrefectApi, free_port, holder, worker_is_online
 from services.state import status
+from services.supervision import Supervisor
 from tests.helpers.forked import forked
 from tests.helpers.homes import configure
 
@@ -212,3 +213,33 @@ def test_status_of_servers_elsewhere(tmp_path, server):
     assert (found["llm"].state, found["llm"].managed) == (ServiceState.READY, False)
     assert (found["label-studio"].state, found["label-studio"].detail) == (ServiceState.FAILED, "does not answer")
     assert found["prefect"].state is ServiceState.STOPPED
+
+
+@pytest.mark.parametrize(
+    ("started", "said"), [(time.time() + 60, ""), (1e9, "watcher still runs the code from before")]
+)
+def test_programs_that_are_older_than_the_code_are_named(tmp_path, monkeypatch, started, said):
+    infos = {
+        "watcher": {"statename": "RUNNING", "start": started, "pid": os.getpid()},
+        "llm": {"statename": "EXITED", "start": 1e9, "description": "", "pid": 0},
+    }
+    monkeypatch.setattr(Supervisor, "is_running", lambda _: True)
+    monkeypatch.setattr(Supervisor, "states", lambda _: infos)
+    monkeypatch.setattr(Supervisor, "differences", lambda *_: [])
+    settings = Settings(home=tmp_path, label_studio_url="http://label-studio.invalid")
+    found = checks_of(settings).get("running programs")
+    assert (found is not None, " ".join(status(settings).notes).startswith(said)) == (bool(said), True)
+    assert not said or found == (Result.FAIL, *found[1:2], "run `abcdlink down` and then `abcdlink up`; runs go on")
+
+
+def test_status_in_a_folder_within_the_one_with_the_home_says_where_that_is(tmp_path, monkeypatch):
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    ensure_credentials(Settings(home=tmp_path / ".abcdlink"))
+    monkeypatch.chdir(tmp_path / "a" / "b")
+    elsewhere = {"label_studio_url": "http://label-studio.invalid", "llm_base_url": "http://llm.invalid"}
+    notes = status(Settings(home=".abcdlink", **elsewhere)).notes
+    assert notes == [
+        f"{tmp_path}/a/b/.abcdlink does not exist, but {tmp_path}/.abcdlink does: run abcdlink in {tmp_path}"
+    ]
+    monkeypatch.chdir(tmp_path)
+    assert status(Settings(home=".abcdlink", **elsewhere)).notes == []
