@@ -156,7 +156,9 @@ def _with_people(store: Store, flow: str, waiting: Waiting, around: Surroundings
         batches = store.manifest.get("annotation", {}).get("batches", 1)
         batch = f"batch {batch_of(slug)} of {batches}"
         headline = f"Annotators answer after {batch}" if is_feedback(slug) else f"Annotators judge {batch}"
+        guidelines = about_guidelines(store, batch_of(slug) + is_feedback(slug))
     else:
+        guidelines = []
         headline = OF_PEOPLE.get(slug) or OF_PEOPLE.get(flow, f"People are working on {flow}")
     if standing is None:
         return headline, [Line(text="Their tasks are being pushed to Label Studio")]
@@ -181,6 +183,7 @@ def _with_people(store: Store, flow: str, waiting: Waiting, around: Surroundings
             lines.append(Line(text=f"{invite}; the link is shown by", command=f"abcdlink status {store.key}"))
     if slug == QUALIFY_SLUG:
         lines.append(Line(text="For Prolific, the study's link", command=f"abcdlink annotators prolific {store.key}"))
+    lines += guidelines
     lines.append(
         Line(
             text="The run continues on its own when they are done; to check again",
@@ -216,7 +219,7 @@ def _with_coordinator(store: Store, flow: str, waiting: Waiting) -> tuple[str, l
                 command=f"abcdlink feedback start {key}",
             ),
             Line(text="Or resume the run in the Prefect UI, where the draft is in a form"),
-            *_about_guidelines(store),
+            *about_guidelines(store, batch),
         ]
     if flow == "annotate":
         return _with_preview(store, batch_of(waiting.slug))
@@ -236,7 +239,7 @@ def _with_preview(store: Store, batch: int) -> tuple[str, list[Line]]:
         lines = [Line(text=text) for text in (size, time, *preview.notes)]
     if review.problem:
         lines.append(Line(text=f"The filters are unchanged: {review.problem}"))
-    lines += _about_guidelines(store)
+    lines += about_guidelines(store, batch)
     lines += [
         Line(text="See it as annotators will", command=f"abcdlink annotate preview {key} --open"),
         Line(text="Leave out more or less", command=f"abcdlink annotate preview {key} --min-words N --exclude REGEX"),
@@ -247,15 +250,19 @@ def _with_preview(store: Store, batch: int) -> tuple[str, list[Line]]:
     return f"Batch {batch} of {of} waits for your Go", lines
 
 
-OTHER_GUIDELINES = (
-    "The domain's guidelines have changed since batch 1 began, but annotators see those of the run; what is new "
-    "reaches them as clarifications after a batch"
-)
+OTHER_GUIDELINES = "The domain's guidelines have changed since batch 1 began, but annotators see those of the run"
 
 
-def _about_guidelines(store: Store) -> list[Line]:
-    how = f"abcdlink feedback start {store.key} --clarifications FILE"
-    return [Line(text=OTHER_GUIDELINES, command=how)] if domain_has_changed(store) else []
+def about_guidelines(store: Store, batch: int) -> list[Line]:
+    """Say whom a change of the domain's guidelines reaches before ``batch`` is complete."""
+    if not domain_has_changed(store):
+        return []
+    if batch < store.manifest.get("annotation", {}).get("batches", 1):
+        how = f"abcdlink feedback start {store.key} --clarifications FILE"
+        told = f"{OTHER_GUIDELINES}. What is new can reach them as clarifications after batch {batch}"
+        return [Line(text=told, command=how)]
+    last = "This is the last batch, which no clarifications follow: tell annotators yourself what is new, for all alike"
+    return [Line(text=f"{OTHER_GUIDELINES}. {last}")]
 
 
 def _at_work(store: Store, flow: str) -> tuple[str, list[Line]]:

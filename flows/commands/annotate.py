@@ -112,9 +112,8 @@ def preview(
 
     Example: `abcdlink annotate preview spring-news --min-words 6 --exclude "^Read more"`
     """
-    from abcdlink.feedback.guidelines import domain_has_changed
     from abcdlink.stages.batch_preview import PREVIEW_PAGE, checked_filters, preview_of
-    from abcdlink.whatnow import OTHER_GUIDELINES
+    from abcdlink.whatnow import about_guidelines
 
     store = existing_run(run)
     waiting = _waits_for_go(store)
@@ -141,8 +140,8 @@ def preview(
     else:
         print_table(f"Batch {batch} of run {run}", ("what", "how much"), found.rows, texts=2)
         say(f"Preview: {page}")
-        if domain_has_changed(store):
-            say(f"{OTHER_GUIDELINES}.")
+        for line in about_guidelines(store, batch):
+            say(line.plain())
         say(f"Release it to annotators with `abcdlink annotate go {run}`.")
     if show and not page.startswith("s3://"):
         webbrowser.open(Path(page).as_uri())

@@ -144,16 +144,32 @@ def test_the_coordinator_is_told_what_to_read_and_how_to_continue(run: Store) ->
     assert "abcdlink qualify confirm spring" in text(run)
 
 
-@pytest.mark.parametrize("slug", [batch_slug(2), feedback_slug(1)])
-def test_guidelines_edited_in_the_domain_after_batch_1_are_told_before_a_batch_goes_out(run: Store, slug: str) -> None:
+LAST, CLARIFY = "This is the last batch, which no clarifications follow", "as clarifications after batch 1: abcdlink"
+
+
+@pytest.mark.parametrize(
+    ("kind", "slug", "told"),
+    [
+        (WaitsFor.COORDINATOR, feedback_slug(1), CLARIFY),
+        (WaitsFor.COORDINATOR, batch_slug(2), LAST),
+        (WaitsFor.ANNOTATORS, batch_slug(1), CLARIFY),
+        (WaitsFor.ANNOTATORS, feedback_slug(1), LAST),
+    ],
+)
+def test_it_is_told_whom_guidelines_reach_that_were_edited_after_batch_1_began(
+    run: Store, kind: WaitsFor, slug: str, told: str
+) -> None:
+    keep_standing(run, slug, standing())
+    run.note("annotation", {"batches": 2})
     mine = make_domain("mine", "news")
     run.note("domain", {"name": mine.name, "folder": str(mine.folder)})
-    wait_for(run, "f1", "annotate", WaitsFor.COORDINATOR, slug)
+    wait_for(run, "f1", "annotate", kind, slug)
     guidelines_for(run, 1, mine.guidelines)
     clarify(run, 1, "**A rule.**")
     assert "The domain's guidelines have changed" not in text(run)
     (mine.folder / "guidelines.md").write_text("No Link, always.")
     assert "annotators see those of the run" in text(run)
+    assert told in text(run)
     (mine.folder / "guidelines.md").unlink()
     assert "The domain's guidelines have changed" not in text(run)
 
