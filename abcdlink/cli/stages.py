@@ -240,15 +240,22 @@ def audit_labels(
 
     Example: `abcdlink labels audit spring-news archive --candidates 400`
     """
-    from abcdlink.stages.audit import make_audit
+    from abcdlink.stages.audit import make_audit, superseded
     from abcdlink.stages.candidates import read_counts
     from abcdlink.store import existing_run, open_run
 
-    plan = make_audit(existing_run(run), name, precision, candidates, key, seed)
-    counts = read_counts(open_run(plan.run))
+    store = existing_run(run)
+    plan = make_audit(store, name, precision, candidates, key, seed)
+    counts, earlier = read_counts(open_run(plan.run)), superseded(store, name)
     if json:
-        print_json(plan.model_dump(mode="json") | {"candidates": counts.candidates, "tasks": counts.pools})
+        told = {"candidates": counts.candidates, "tasks": counts.pools, "superseded": earlier}
+        print_json(plan.model_dump(mode="json") | told)
         return
     say(f"Run {plan.run} has {counts.candidates} candidates in {counts.pools} tasks.")
+    if counts.candidates < candidates - 3 * candidates**0.5:  # chance alone draws hardly ever so few
+        more = f"for more, label under another --name with a lower --floor, then audit those labels with {candidates}"
+        say(f"These are fewer than the {candidates} asked for, as the labels hold no more that can be drawn; {more}.")
+    if earlier:
+        say(f"Only this audit of {name} counts from now on; earlier ones: {', '.join(earlier)}.")
     say(f"Have them judged: abcdlink annotate start {plan.run} --batches 1")
     say(f"Afterwards: abcdlink labels show {run} {name}")

@@ -26,6 +26,8 @@ from abcdlink.templates import markdown_environment
 
 METHOD = "audit"
 AUDIT, CANDIDATES, CARD = "audit.json", "audit.jsonl", "README.md"
+MADE = "audits"
+"""Section of the manifest: name of labels -> runs that audit them, in the order in which they were made."""
 
 
 class AuditPlan(Record):
@@ -83,11 +85,14 @@ def make_audit(
         msg = f"the run {plan.run!r} already exists"
         raise InputError(msg, "choose another run key with --as")
     is_made = is_done(judged, METHOD, POOL_COUNTS, plan, "another run key with --as")
-    if is_made and store.find_record(labels_file(name, AUDIT), AuditPlan) == plan:
+    before = store.find_record(labels_file(name, AUDIT), AuditPlan)
+    if is_made and before == plan:
         return plan
     # What people may have judged already is never drawn again, even by a later version that would draw otherwise.
     drawn = judged.find_records(CANDIDATES, AuditedCandidate) if is_made else []
     drawn = drawn or draw(labels.tables, plan.threshold, plan.links, wanted, seed)
+    made = store.manifest.get(MADE, {}).get(name, [before.run] if before else [])
+    store.note_in(MADE, name, [*(run for run in made if run != plan.run), plan.run])
     # The run's own files are written last: once the counts exist, it can be annotated.
     store.write_records(labels_file(name, CANDIDATES), drawn)
     store.write_record(labels_file(name, AUDIT), plan)
@@ -129,6 +134,12 @@ def read_audit(store: Store, name: str, rule: LabelRule = LabelRule.BOTH) -> tup
     return plan, estimate(drawn, said, plan.threshold, plan.links, plan.expected_below)
 
 
+def superseded(store: Store, name: str) -> list[str]:
+    """Return the runs of earlier audits of these labels, which no longer count."""
+    runs: list[str] = store.manifest.get(MADE, {}).get(name, [])
+    return runs[:-1]
+
+
 def _by_other_rules(store: Store, name: str, rule: LabelRule) -> dict[LabelRule, Audit]:
     """Return what the audit says by each other rule that can be applied."""
     others = {}
@@ -152,6 +163,7 @@ def write_card(store: Store, labels: Labels, rule: LabelRule = LabelRule.BOTH) -
             labels=labels,
             plan=store.find_record(labels_file(labels.name, AUDIT), AuditPlan),
             audit=found[1] if found else None,
+            superseded=superseded(store, labels.name),
             simulated=bool(dataset and dataset.simulated),
             meanings=MEANINGS,
             rule=rule,

@@ -220,6 +220,13 @@ def test_the_commands_make_and_report_an_audit() -> None:
     show = ("labels", "show", "run", "many")
     told = called("labels", "audit", "run", "many", "--candidates", "100", "--as", "check", "--precision", "0.6")
     assert told["run"] == "check"
+    assert (told["superseded"], "Only the newest" in call(*show)) == ([], False)
+    again = " ".join(call("labels", "audit", "run", "many", "--candidates", "9000", "--as", "all").split())
+    assert "fewer than the 9000 asked for" in again
+    assert "Only this audit of many counts from now on; earlier ones: check." in again
+    assert "Only the newest audit counts. Earlier ones are in: check." in call(*show)
+    told = called("labels", "audit", "run", "many", "--candidates", "100", "--as", "check", "--precision", "0.6")
+    assert told["superseded"] == ["all"]
     assert called(*show, "--precision", "0.6")["audit"] is None
     open_run("check").write_records(JUDGMENTS, [])  # it was closed before anybody answered
     assert "`check`, and has no result yet" in call(*show)
