@@ -216,11 +216,11 @@ def test_status_of_servers_elsewhere(tmp_path, server):
 
 
 @pytest.mark.parametrize(
-    ("started", "said"), [(time.time() + 60, ""), (1e9, "watcher still runs the code from before")]
+    ("age", "said"), [(-60, ""), (1e9, "watcher still runs the code from before")], ids=["newer", "older"]
 )
-def test_programs_that_are_older_than_the_code_are_named(tmp_path, monkeypatch, started, said):
+def test_programs_that_are_older_than_the_code_are_named(tmp_path, monkeypatch, age, said):
     infos = {
-        "watcher": {"statename": "RUNNING", "start": started, "pid": os.getpid()},
+        "watcher": {"statename": "RUNNING", "start": time.time() - age, "pid": os.getpid()},
         "llm": {"statename": "EXITED", "start": 1e9, "description": "", "pid": 0},
     }
     monkeypatch.setattr(Supervisor, "is_running", lambda _: True)
