@@ -129,7 +129,7 @@ def import_documents(
     columns: Annotated[
         str,
         typer.Option(
-            help="csv, parquet, hf: column names as ROLE=COLUMN, separated by commas; roles: text, id, source, "
+            help="csv, parquet, hf, jsonl: column names as ROLE=COLUMN, separated by commas; roles: text, id, source, "
             "target, source_id, target_id, pair."
         ),
     ] = "",

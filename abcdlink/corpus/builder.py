@@ -14,6 +14,10 @@ from abcdlink.corpus.shelf import MOST_HELD, Shelf
 from abcdlink.errors import InputError, fault_in
 
 RENAMED = "Documents renamed because another text has the same id"
+OTHER_META = "Documents that came again with other metadata, which was left out"
+
+DIGEST = 16
+"""Bytes of the digest of a document's sentences."""
 
 NUL_SHARE = 0.1
 """Share of NUL characters above which a text must be in another encoding."""
@@ -37,9 +41,9 @@ class CorpusBuilder:
     - A pair that names documents added by themselves (``add_pair``) is refused when an id that it names is
       missing or refers to two different texts.
 
-    What comes twice with the same content is kept once. A second pair with the id of another one is refused.
-    So is a single link to a sentence that is missing; the other links of the pair stay. Documents that do not
-    fit into memory go to a temporary file.
+    What comes twice with the same sentences is kept once, with the metadata that came first. A second pair with
+    the id of another one is refused. So is a single link to a sentence that is missing; the other links of the pair
+    stay. Documents that do not fit into memory go to a temporary file.
     """
 
     def __init__(self, name: str, most_held: int = MOST_HELD) -> None:
@@ -53,6 +57,8 @@ class CorpusBuilder:
         self._copies: dict[str, int] = {}
         """Id -> how many texts came under it with their pairs."""
         self._ambiguous: set[str] = set()
+        self._other_meta: dict[str, None] = {}
+        """Ids of documents that came again with other metadata."""
 
     def refuse(self, where: str, reason: str, hint: str = "") -> None:
         """Keep and count an item that is left out."""
@@ -77,10 +83,10 @@ class CorpusBuilder:
         with self.refusing(where):
             _check_ids(document)
             _check_text(document)
-            content, held = _digest(document), self._documents.digest(document.id)
-            if held is None:
-                self._documents.add(document, content)
-            elif held != content:
+            held = self._content(document.id)
+            if held in {None, _digest(document)}:
+                self._keep(document)
+            else:
                 self._ambiguous.add(document.id)
                 msg = f"a second document has the id {document.id!r}"
                 raise InputError(msg, "give every document its own id")
@@ -121,13 +127,14 @@ class CorpusBuilder:
         """Check every pair against the documents and return the corpus."""
         refused = list(self._refused)
         pairs = [checked for added in self._pairs.values() if (checked := self._checked(refused, added))]
-        renamed = [Note.of(RENAMED, list(self._renamed.values()))] if self._renamed else []
+        found = {RENAMED: self._renamed.values(), OTHER_META: self._other_meta}
+        found_notes = [Note.of(what, list(names)) for what, names in found.items() if names]
         return Corpus(
             name=self.name,
             documents=self._documents.documents(),
             pairs=pairs,
             refused=refused,
-            notes=[*self._notes, *renamed],
+            notes=[*self._notes, *found_notes],
         )
 
     def _id_for(self, document: Document, other: Document | None = None) -> str:
@@ -136,7 +143,7 @@ class CorpusBuilder:
         content = _digest(document)
 
         def is_for_it(name: str) -> bool:
-            return (self._documents.digest(name) or reserved.get(name, content)) == content
+            return (self._content(name) or reserved.get(name, content)) == content
 
         if is_for_it(document.id):
             return document.id
@@ -152,9 +159,22 @@ class CorpusBuilder:
         if own_id != document.id and (document.id, content) not in self._renamed:
             self._renamed[document.id, content] = own_id
             self._copies[document.id] = int(own_id.rpartition("@")[2])
-        if self._documents.digest(own_id) is None:
-            own = document if own_id == document.id else document.model_copy(update={"id": own_id})
-            self._documents.add(own, content)
+        self._keep(document if own_id == document.id else document.model_copy(update={"id": own_id}))
+
+    def _keep(self, document: Document) -> None:
+        """Add a document, unless it is there already."""
+        meta = repr(sorted(document.meta.items())).encode(errors="surrogatepass")
+        digest = _digest(document) + hashlib.blake2b(meta, digest_size=8).digest()
+        held = self._documents.digest(document.id)
+        if held is None:
+            self._documents.add(document, digest)
+        elif held != digest:
+            self._other_meta[document.id] = None
+
+    def _content(self, name: str) -> bytes | None:
+        """Return the digest of the sentences that are held under an id."""
+        held = self._documents.digest(name)
+        return held and held[:DIGEST]
 
     def _refuse_second(self, where: str, pair: Pair) -> None:
         self.refuse(where, f"a second pair has the id {pair.id!r}", "give every pair its own id")
@@ -197,10 +217,9 @@ class CorpusBuilder:
 
 
 def _digest(document: Document) -> bytes:
-    """Return what tells the content of a document, without its id, from any other."""
-    parts = [f"{len(one.id)} {len(one.text)} {one.id}{one.text}" for one in document.sentences]
-    content = "".join([*parts, repr(sorted(document.meta.items()))])
-    return hashlib.blake2b(content.encode(errors="surrogatepass"), digest_size=16).digest()
+    """Return what tells the sentences of a document from those of any other."""
+    content = "".join(f"{len(one.id)} {len(one.text)} {one.id}{one.text}" for one in document.sentences)
+    return hashlib.blake2b(content.encode(errors="surrogatepass"), digest_size=DIGEST).digest()
 
 
 def _check_ids(document: Document) -> None:

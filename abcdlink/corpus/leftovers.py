@@ -1,25 +1,27 @@
 """Lines of plain text that are not part of what was written or said: removed before sentences are cut.
 
-Page numbers, running heads and rules, quoted mail and signatures, code and stack traces, cues and time stamps, the
-fields before a Markdown text. A line
-is removed whole, or loses the time stamp at its start; all that is removed is returned, with its place and the reason.
+Page numbers, running heads and rules, quoted mail and signatures, code and stack traces, pictures and heads of tables,
+cues and time stamps, what a program repeats, the fields before a Markdown text.
+A line is removed whole, or loses the time stamp at its start; all that is removed is returned, with its place and the
+reason.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 
-from abcdlink.corpus.lines import CODE, CUE, FRONT, PAGE, RULE, STAMP, TRACE, Lines, Rest
+from abcdlink.corpus.lines import AGAIN, CODE, CUE, FRONT, HEAD, PAGE, PICTURE, RULE, STAMP, TRACE, Lines, Rest
 from abcdlink.corpus.mail import remove_mail
+from abcdlink.corpus.segmentation import ROW
 
 NUMBERED_PAGE = re.compile(
     r"^\W{0,3}(?:page|p\.|seite|s\.|p[áa]gina|blz\.?|sida|side|strona)\s*\d{1,5}(?:\s*(?:of|von|de|sur|di|van|av|/)\s*\d{1,5})?\W{0,3}$"
     r"|^[-–—]\s*\d{1,5}\s*[-–—]$",  # noqa: RUF001 - dashes around a page number
     re.IGNORECASE,
 )
-HEAD = re.compile(r"^(?P<first>\d{1,5})(?:\s{2,}|\t)(?P<text>\S.*)$|^(?P<left>\S.*?)(?:\s{2,}|\t)(?P<last>\d{1,5})$")
+RUNNING = re.compile(r"^(?P<first>\d{1,5})(?:\s{2,}|\t)(?P<text>\S.*)$|^(?P<left>\S.*?)(?:\s{2,}|\t)(?P<last>\d{1,5})$")
 SIDES = 2
 BARE_NUMBER = re.compile(r"^\d{1,5}$")
 INDENTED = 8
@@ -34,7 +36,15 @@ FRONT_NAME = re.compile(
 )
 """A field that site generators know: without one, lines like ``Ann: Hello.`` between rules may be the text itself."""
 
-FENCE = re.compile(r"^\s*(```|~~~)")
+FENCE = re.compile(r"^\s*(```|~~~|\{(?:code|noformat)(?=[:}]))")
+"""The start of code, in Markdown or as issue trackers have it: ``{code:bash}``."""
+PICTURED = re.compile(
+    r"^\s*(?:[-*]\s+)?(?:\[?!\[[^\]]*\]\([^()]*\)(?:\]\([^()]*\))?|!\S+\.(?:png|jpe?g|gif|webp|svg)(?:\|[^!]*)?!)\s*$",
+    re.IGNORECASE,
+)
+"""Nothing but a picture, in Markdown (also one that is a link) or as issue trackers have it."""
+TABLE_HEAD = re.compile(r"^\s*\|\|.*\|\|\s*$")
+TABLE_RULE = re.compile(r"^\s*\|(?:\s*:?-+:?\s*\|)+\s*$")
 FRAME = re.compile(
     r"^\s+at\s\S.*(?:\)|:\d+|\sline\s\d+)$|^\s*\.\.\. \d+ (?:more|common frames omitted)$"
     r"|^\s*#\d+\s+0x[0-9a-f]+\s|^\s*File \"[^\"]+\", line \d+"
@@ -43,6 +53,8 @@ LOG = re.compile(
     r"^\W?\d{4}[-/]\d\d[-/]\d\d[ T]\d\d:\d\d:\d\d\S*\s.{0,40}?"
     r"\b(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL|CRITICAL)\b"
 )
+GOROUTINE = re.compile(r"^\s*goroutine \d+ \[.*\]:$")
+"""The start of a stack trace of Go, which ends at a blank line."""
 TRACEBACK = re.compile(r"^\s*Traceback \(most recent call last\):$")
 
 CUE_TIME = re.compile(r"^\s*(?:\d+:)?\d{1,2}:\d\d[.,]\d{1,3}\s+-->\s+(?:\d+:)?\d{1,2}:\d\d[.,]\d{1,3}")
@@ -61,6 +73,8 @@ SPOKEN_AT = re.compile(
     rf"(?::\s*[\[(]{TIME}[\])](?=\s*\S)|\s*[\[(]{TIME}[\])]\s*(?::|$)|\s{{2,}}{TIME}\s*$)\s*"
 )
 """A speaker and the time: ``Ann: [00:01:07] Yes.``, ``Ann [01:07]: Yes.``, ``Ann  1:07`` on a line of its own."""
+LEAST_AGAIN = 3
+"""Times that a line follows itself from which a program wrote it: people have to judge it once only."""
 LEAST_ALONE = 2
 """Lines with nothing but a time, from which they are time stamps."""
 LEAST_STAMPED, SHARE_STAMPED = 3, 0.3
@@ -85,7 +99,7 @@ def without_leftovers(text: str, further: Sequence[LinePattern] = ()) -> Rest:
     for number, line in list(lines.left()):
         if RULED.match(line):
             lines.remove(number, RULE)
-    for find in (_code, _cues, _pages, remove_mail, _stamps):
+    for find in (_code, _tables, _cues, _pages, remove_mail, _stamps, _repeated):
         find(lines)
     return lines.rest()
 
@@ -105,16 +119,28 @@ def _code(lines: Lines) -> None:
     for number, line in enumerate(lines.texts):
         fence = FENCE.match(line)
         if not mark and fence:
-            start, mark = number, fence[1]
+            start, mark = number, fence[1] + "}" * fence[1].startswith("{")
         elif mark and line.strip() == mark:
             for inside in range(start, number + 1):
                 lines.remove(inside, CODE)
             mark = ""
-    in_traceback = False
-    for number, line in lines.left():
+    in_traceback = in_goroutine = False
+    for number, line in enumerate(lines.texts):
+        in_goroutine = bool(line.strip()) and (in_goroutine or bool(GOROUTINE.match(line)))
+        if number in lines.gone or not line.strip():
+            continue
         in_traceback = bool(TRACEBACK.match(line)) or (in_traceback and line[:1].isspace())
-        if in_traceback or FRAME.match(line) or LOG.match(line):
+        if in_traceback or in_goroutine or FRAME.match(line) or LOG.match(line):
             lines.remove(number, TRACE)
+
+
+def _tables(lines: Lines) -> None:
+    for number, line in list(lines.left()):
+        following = lines.texts[number + 1] if number + 1 < len(lines.texts) else ""
+        if TABLE_HEAD.match(line) or (ROW.fullmatch(line.strip()) and TABLE_RULE.match(following)):
+            lines.remove(number, HEAD)
+        elif PICTURED.match(line):
+            lines.remove(number, PICTURE)
 
 
 def _cues(lines: Lines) -> None:
@@ -147,7 +173,7 @@ def _pages(lines: Lines) -> None:
             lines.remove(number, PAGE)
         elif BARE_NUMBER.match(line) and _stands_alone(lines, number):
             heads.setdefault("", []).append((number, int(line)))
-        elif head := HEAD.match(line):
+        elif head := RUNNING.match(line):
             name = (head["text"] or head["left"]).casefold()
             heads.setdefault(name, []).append((number, int(head["first"] or head["last"])))
         if any(before < start <= number for start in lines.page_starts):
@@ -194,3 +220,11 @@ def _stamps(lines: Lines) -> None:
         elif number in after:
             lines.remove(number, STAMP)
             lines.cut.setdefault(after[number], ("", STAMP, who))
+
+
+def _repeated(lines: Lines) -> None:
+    for _, same in groupby(lines.left(), key=lambda one: lines.shown(one[0])):
+        _, *again = (number for number, _ in same)
+        if len(again) + 1 >= LEAST_AGAIN:
+            for number in again:
+                lines.remove(number, AGAIN)

@@ -11,7 +11,7 @@ from abcdlink.languages import END, begins_small
 
 PAGE, CODE, QUOTED, SIGNATURE, HEADER = "page number or running head", "code", "quoted mail", "signature", "mail header"
 TRACE, CUE, STAMP, RULE = "stack trace or log", "cue of a subtitle", "time stamp", "rule"
-FRONT = "front matter"
+FRONT, PICTURE, HEAD, AGAIN = "front matter", "picture", "head of a table", "repeats the line before"
 
 LINE = re.compile("\r\n|[\r\n\f\u2028\u2029]")
 TAG = re.compile(r"</?(?:v|c|i|b|u|ruby|rt|lang)(?:[.\s][^>]*)?>|<(?:\d+:)?\d\d:\d\d\.\d{3}>")
@@ -51,17 +51,18 @@ class Lines:
         kept = [number for number, _ in self.left()]
         if not kept or not (self.gone or self.cut):
             return Rest(self.whole, [])
-        made = [self._shown(kept[0])]
+        made = [self.shown(kept[0])]
         for before, after in pairwise(kept):
             if number_of_breaks := self._breaks(before, after):
                 made.append("\n" * number_of_breaks)
-            made.append(self._shown(after))
+            made.append(self.shown(after))
         removed = [(number + 1, self.texts[number], why) for number, why in self.gone.items()]
         begun = {number: cut for number, cut in self.cut.items() if cut[0] and number not in self.gone}
         removed += [(number + 1, cut, why) for number, (cut, why, _) in begun.items()]
         return Rest("".join(made), sorted(removed))
 
-    def _shown(self, number: int) -> str:
+    def shown(self, number: int) -> str:
+        """Return what is left of a line."""
         cut, _, instead = self.cut.get(number, ("", "", ""))
         text = self.texts[number][len(cut) :]
         return instead + (TAG.sub("", text) if self.has_cues else text)

@@ -13,7 +13,7 @@ from itertools import islice, pairwise
 from abcdlink.characters import without_hidden
 from abcdlink.corpus.leftovers import LinePattern, without_leftovers
 from abcdlink.corpus.records import NOTED, Document, Note, RemovedLine, Tally
-from abcdlink.corpus.segmentation import UNSPACED, Segmenter
+from abcdlink.corpus.segmentation import ROW, UNSPACED, Segmenter
 from abcdlink.errors import InputError
 from abcdlink.languages import END, begins_small
 
@@ -22,12 +22,18 @@ ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,3
 
 MARKUP = re.compile(r"<(?:/p|/div|/li|/h[1-6]|/td|/body|br\s*/?)>", re.IGNORECASE)
 """What tells that a text is HTML."""
-BLOCKS = re.compile(r"article|blockquote|br|d[dlt]|div|figcaption|h[1-6]|header|footer|li|p|section|t[dhr]")
+BLOCKS = re.compile(
+    r"article|blockquote|br|d[dlt]|details|div|figcaption|h[1-6]|header|footer|li|p|section|summary|t[dhr]"
+)
+TAGS = re.compile(
+    r"a|abbr|acronym|aside|b|base|big|body|button|caption|center|cite|code|col|colgroup|del|dfn|em|figure|font|form|frame|hr"
+    r"|html|i|iframe|img|input|ins|kbd|label|link|main|mark|meta|nav|noscript|ol|option|picture|pre|q|s|samp|select|small"
+    r"|source|span|strike|strong|sub|sup|svg|table|tbody|textarea|tfoot|thead|time|title|tt|u|ul|var|video|wbr|\w+:\w+"
+)
+"""Tags besides blocks: what else stands in angle brackets, such as ``<host>`` or ``<ada@example.org>``, is text."""
 HIDDEN = frozenset(("script", "style", "head"))
 LINE_END = re.compile("\r\n|[\r\n\u2028\u2029]")
 BULLET = re.compile(r"(?:[-–—•*·‣◦▪]|\(?(?:\d{1,3}|[A-Za-z])[.)])\s")  # noqa: RUF001 - dashes that open list items
-ROW = re.compile(r"\|.*\|")
-"""A row of a table in Markdown."""
 LATEX = re.compile(r"^[ \t]*\\(?:documentclass|begin\{document\})", re.MULTILINE)
 COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 MOST_LISTED = 100_000
@@ -151,10 +157,16 @@ class _Page(HTMLParser):
         self._hidden = 0
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002 - as it is called
+        if self._is_text(tag):
+            self.handle_data(self.get_starttag_text() or "")
+            return
         self._hidden = 0 if tag == "body" else self._hidden + (tag in HIDDEN)
         self._break(tag)
 
     def handle_endtag(self, tag: str) -> None:
+        if self._is_text(tag):
+            self.handle_data(f"</{tag}>")
+            return
         self._hidden = max(0, self._hidden - (tag in HIDDEN))
         self._break(tag)
 
@@ -167,6 +179,9 @@ class _Page(HTMLParser):
 
     def handle_charref(self, name: str) -> None:
         self.handle_data(f"&#{name};")
+
+    def _is_text(self, tag: str) -> bool:
+        return not (TAGS.fullmatch(tag) or tag in HIDDEN or BLOCKS.fullmatch(tag))
 
     def _break(self, tag: str) -> None:
         if BLOCKS.fullmatch(tag):

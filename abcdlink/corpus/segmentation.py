@@ -80,9 +80,9 @@ BEFORE_NUMBERS = re.compile(
 LETTERED = re.compile(r"^\((?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})\)\s+")
 """The mark of a list item, in brackets: ``sentencex`` cuts no line that begins with one."""
 LIST_MARK = re.compile(
-    r"^(?:(?:#{1,6}|>+|[*+-])\s+)*(?:\*\*|__)?\(?(?:\d{1,3}(?:\.\d{1,3}){0,4}|[A-Za-z]|[ivxIVX]{1,4})[.)]$"
+    r"^(?:(?:#{1,6}|>+|[*+-])\s+)*(?:\*\*|__)?\(?(?:\d{1,3}(?:\.\d{1,3}){0,4}|[A-Za-z]|[ivxIVX]{1,4}|h[1-6]|(?:P\.){1,2}S|N\.B)[.)]$"
 )
-"""The mark of a list item; before it may be what Markdown puts before headings, quotations and items."""
+"""The mark of a list item, a heading (``h3.``) or a postscript; before it may be what Markdown puts before such."""
 NOTES = "(?:\\[\\^?\\w{1,4}\\]|[\u00b9\u00b2\u00b3\u2070-\u2079])+"
 """Marks of notes behind a sentence: ``[^1]``, or small raised numbers."""
 TAIL = re.compile(rf"^(?:\*\*|__|{NOTES})(?=\s|$)")
@@ -92,6 +92,12 @@ REACTION = re.compile(
     "\U0001f9d0\U0001fae0-\U0001faf8\u2764\U0001f3fb-\U0001f3ff\u200d\ufe0f\u2640\u2642]+ ?)+(?=\\s|$)"
 )
 """Faces, hands and hearts, which belong to the sentence before them; other pictures may be the marks of a list."""
+REFERENCE = re.compile(
+    r"^(?!\(\w{1,4}\)\s+\S)\((?:[^().!?]*[#@\d][^().!?]*\)(?=\s|$)|(?:[^\W\d_]|see )[^().!?]*\)$)(?!\s+[^\W\dA-ZÀ-Þ])"
+)
+"""A remark in brackets behind a sentence, with a number (``(#431)``) or at the end of the line (``(thanks, Ann)``)."""
+ROW = re.compile(r"\|.*\|")
+"""A row of a table in Markdown, which is one piece whatever its cells hold."""
 LABELS = (
     "Act|Agenda item|Annex|Appendix|Art|Article|Attachment|Box|Case|Chapter|Clause|Day|Definition|Example|Exercise"
     "|Exhibit|Fig|Figure|Item|Lemma|Lesson|Level|Lot|Lot No|Motion|No|Note|Nr|Paragraph|Part|Phase|Plate|Point"
@@ -203,6 +209,9 @@ class Segmenter:
         return [sentence for line in lines if line for sentence in _sentences(self._pieces(line), self._goes_on)]
 
     def _pieces(self, line: str) -> Iterator[str]:
+        if ROW.fullmatch(line):
+            yield line
+            return
         mark = LETTERED.match(line)
         if mark:
             yield mark[0]
@@ -257,8 +266,8 @@ def _sentences(pieces: Iterable[str], goes_on: re.Pattern[str] | None) -> Iterat
     for piece in pieces:
         if text and not text[-1].isspace() and (tail := TAIL.match(piece)):
             text, piece = text + tail[0], piece[tail.end() :]  # noqa: PLW2901 - the rest of the piece
-        if text.strip() and (reaction := REACTION.match(piece)):
-            text, piece = text + reaction[0], piece[reaction.end() :]  # noqa: PLW2901 - the rest of the piece
+        if text.strip() and (behind := REACTION.match(piece) or REFERENCE.match(piece)):
+            text, piece = text + behind[0], piece[behind.end() :]  # noqa: PLW2901 - the rest of the piece
         if text and _is_boundary(text, piece, goes_on):
             yield from _apart(text)
             text = ""

@@ -40,14 +40,15 @@ HINT = "correct the files or choose another format"
 HINTS = {
     "jsonl": 'write lines of this format: {"id": "a", "text": "...", "meta": {"topic": "..."}}; of pairs {"pair": "p", '
     '"source": {"id": "a", "text": "..."}, "target": {"id": "b", "text": "..."}}; links, where texts are given as '
-    '"sentences", as "links": {"0": ["1", "2"]}: targets by source sentence, counted from 0'
+    '"sentences", as "links": {"0": ["1", "2"]}: targets by source sentence, counted from 0; or name your '
+    "fields, e.g. --columns id=number,text=body"
 }
 """What to do when nothing in a source fits its format, where there is more to say."""
 
 AS_RELEASED = ("ecb-plus", "spiced")
 """Formats whose data set was also released in a variant."""
 
-WITH_COLUMNS = ("csv", "parquet", "hf")
+WITH_COLUMNS = ("jsonl", "csv", "parquet", "hf")
 """Formats whose columns can be named."""
 
 NAMED = ("hf",)

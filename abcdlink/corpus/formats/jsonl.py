@@ -1,7 +1,8 @@
 """Reads JSON Lines: a folder with ``documents.jsonl`` and ``pairs.jsonl``, or one file of whole pairs or documents.
 
 Documents are whole texts, which are cut into sentences, or lists of sentences. Our own corpus layout is a
-special case of the folder. Lines that do not fit are refused one by one. Data drops hold whole pairs too.
+special case of the folder. Lines that do not fit are refused one by one. Data drops hold whole pairs too. Lines of
+any other shape are rows of a table (``rows.py``) when it is said which fields are texts.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from pydantic import ConfigDict, Field, ValidationError, model_validator
 
 from abcdlink.corpus.builder import CorpusBuilder
 from abcdlink.corpus.formats.files import ImportSource, read_lines
+from abcdlink.corpus.formats.rows import read_json_rows
 from abcdlink.corpus.plain_text import PlainText
 from abcdlink.corpus.records import Corpus, Document, Pair, PairKind, Record, pair_name
 from abcdlink.errors import InputError
@@ -98,6 +100,8 @@ def read_jsonl(given: ImportSource) -> Corpus:
     Raises:
         InputError: when the folder has no ``documents.jsonl``, or a file is not UTF-8.
     """
+    if given.choices.columns:
+        return read_json_rows(given)
     builder = CorpusBuilder(given.name)
     if given.path.is_file():
         _read_whole_pairs(builder, given)

@@ -1,4 +1,4 @@
-"""Reads tables with one document or one pair of documents in each row: CSV, Parquet, and Hugging Face data sets.
+"""Reads tables with one document or one pair of documents in each row: CSV, Parquet, Hugging Face data sets, JSON.
 
 Columns are found by their role, which is also their usual name: ``text`` and ``id`` of a document alone; ``source``,
 ``target``, ``source_id``, ``target_id`` and ``pair`` (or ``id``) of a pair. ``--columns`` says where they have other
@@ -8,6 +8,7 @@ names. A text may be a list of sentences where the format has lists. The other c
 from __future__ import annotations
 
 import csv
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -64,13 +65,19 @@ def read_hf(given: ImportSource) -> Corpus:
     return _read(given, _dataset_rows(given))
 
 
+def read_json_rows(given: ImportSource) -> Corpus:
+    """Read a ``.jsonl`` file or all of a folder, where fields were named as columns; errors as ``read_csv``."""
+    return _read(given, _of_files(given, "jsonl", _json_rows))
+
+
 def csv_rows(path: Path) -> Rows:
     """Yield the rows of one CSV file, numbered from 0 as pandas numbers them; cells are strings.
 
-    What stands in a row beyond the last column is yielded under ``BEYOND``; a row of blank cells is skipped.
+    What stands in a row beyond the last column is yielded under ``BEYOND``; a row of blank cells is skipped. Of several
+    columns with one name, as issue trackers write them, the second is ``NAME (2)``.
 
     Raises:
-        InputError: when it is not UTF-8, quotation marks are not closed or not doubled, or two columns share a name.
+        InputError: when it is not UTF-8, quotation marks are not closed or not doubled.
     """
     csv.field_size_limit(LONGEST_CELL)
     texts = (text + "\n" for _, text in read_lines(path, blank=True))
@@ -81,11 +88,7 @@ def csv_rows(path: Path) -> Rows:
     rows = csv.reader(chain([header], texts), delimiter=delimiter, strict=True)
     skipped = bool(declared)
     try:
-        columns = [name.strip() for name in next(rows, [])]
-        twice = next((name for name, count in Counter(columns).items() if name and count > 1), None)
-        if twice:
-            msg = f"{path} has two columns named {twice!r}"
-            raise InputError(msg, "rename one of them")
+        columns = _each_named(name.strip() for name in next(rows, []))
         for number, cells in enumerate(filter(None, rows)):
             if any(map(str.strip, cells)):
                 beyond = [cell for cell in cells[len(columns) :] if cell.strip()]
@@ -95,6 +98,35 @@ def csv_rows(path: Path) -> Rows:
         msg = f"{path}, line {rows.line_num + skipped}: {error}"
         hint = "save it as CSV from a spreadsheet, which encloses cells in quotation marks and doubles those inside"
         raise InputError(msg, hint) from None
+
+
+def _json_rows(path: Path) -> Rows:
+    """Yield the objects of a JSON Lines file as rows; what an object within one holds is named ``OUTER.INNER``."""
+    for number, (where, line) in enumerate(read_lines(path)):
+        try:
+            row = json.loads(line)
+        except (json.JSONDecodeError, RecursionError) as error:
+            msg = f"{where} is not JSON: {error}"
+            raise InputError(msg, "write one object a line") from None
+        if not isinstance(row, dict):
+            msg = f"{where} holds a {type(row).__name__}, not an object"
+            raise InputError(msg, "write one object a line, e.g. with `jq -c '.[]' FILE > NEW.jsonl`")
+        inner = {
+            f"{name}.{key}": value
+            for name, cell in row.items()
+            if isinstance(cell, dict)
+            for key, value in cell.items()
+        }
+        yield where, str(number), row | inner
+
+
+def _each_named(names: Iterable[str]) -> list[str]:
+    seen: Counter[str] = Counter()
+    found = []
+    for name in names:
+        seen[name] += 1
+        found.append(f"{name} ({seen[name]})" if seen[name] > 1 else name)
+    return found
 
 
 def _of_files(given: ImportSource, ending: str, rows_of: Any) -> Rows:  # noqa: ANN401 - a function of a path
@@ -180,6 +212,10 @@ def _columns(given: ImportSource, row: Row) -> dict[str, str]:
             msg = f"{given.path} has no column {column!r}, only {there}"
             raise InputError(msg, "correct --columns")
     found = {role: by_name[role] for role in ROLES if role in by_name} | dict(asked)
+    twice = next((column for column in found.values() if f"{column} (2)" in row), None)
+    if twice:
+        msg = f"{given.path} has two columns named {twice!r}"
+        raise InputError(msg, "rename one of them")
     if "text" in asked:
         found = {role: column for role, column in found.items() if role in {"text", "id"}}
     elif not {"source", "target"} <= found.keys() and "text" not in found:

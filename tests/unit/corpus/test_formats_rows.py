@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from abcdlink.corpus.records import Corpus
 from abcdlink.errors import InputError
-from tests.helpers.outside_files import load, reasons
+from tests.helpers.outside_files import lines, load, reasons
 
 ROWS = {
     "headline": ["Bridge", "Flood"],
@@ -129,6 +129,36 @@ def test_csv_files_of_common_programs_are_read(tmp_path, name):
     assert texts(load("csv", path)) == expected
 
 
+def test_columns_of_one_name_are_told_apart(tmp_path):
+    """As issue trackers export them: a column for each label."""
+    (tmp_path / "x.csv").write_text("text,Label,Label\nMix.,a,b\n")
+    assert load("csv", tmp_path / "x.csv").documents["0"].meta == {"Label": "a", "Label (2)": "b"}
+
+
+def test_lines_of_json_are_rows_when_their_fields_are_named(tmp_path):
+    path = lines(
+        tmp_path / "x.jsonl", {"number": 7, "body": "It stops.", "milestone": {"title": "2.4"}}, {"body": None}
+    )
+    corpus = load("jsonl", path, columns={"id": "number", "text": "body"})
+    assert texts(corpus) == {"7": ["It stops."]}
+    assert corpus.documents["7"].meta == {"milestone.title": "2.4"}
+    assert reasons(corpus) == ["the text is blank"]
+    path.write_text("[1]\n")
+    with pytest.raises(InputError, match=r"line 1 holds a list, not an object"):
+        load("jsonl", path, columns={"text": "body"})
+
+
+def test_a_target_of_several_rows_is_one_document(tmp_path):
+    """Metadata of the rows differ; what was left out is said."""
+    rows = "by,id,source,target,target_id\nann,1,It stops.,It runs.,v2\nbo,2,It hangs.,It runs.,v2\n"
+    (tmp_path / "x.csv").write_text(rows)
+    corpus = load("csv", tmp_path / "x.csv")
+    assert [pair.target for pair in corpus.pairs] == ["v2", "v2"]
+    assert [(note.what[:46], note.count) for note in corpus.notes] == [
+        ("Documents that came again with other metadata,", 1)
+    ]
+
+
 def test_a_row_with_more_cells_than_columns_is_refused(tmp_path):
     """Its texts would be cut, and the parts would stand in other columns."""
     (tmp_path / "x.csv").write_text('source,target\nGood, really.,Bake it.\n"Good, really.",Bake it.\n')
@@ -144,7 +174,7 @@ def test_a_row_with_more_cells_than_columns_is_refused(tmp_path):
         ('text,id\n"Mix the flour.,a\nBake.,b\n', "line 3: unexpected end of data"),
         ('text\tid\n"Mix", she said.\ta\n', "line 2: .* expected after"),
         ('sep=;\ntext;id\n"Mix" it.;a\n', "line 3: .* expected after"),
-        ("text,note,note\nMix.,a,b\n", "two columns named 'note'"),
+        ("text,text\nMix.,Bake.\n", "two columns named 'text'"),
     ],
 )
 def test_a_table_that_could_be_read_in_two_ways_is_not_read(tmp_path, content, problem):

@@ -69,6 +69,31 @@ java.lang.IllegalStateException: queue full
 2023-04-28 11:02:13,482 ERROR [main] giving up
 Raising the limit only delays it.
 """
+ISSUE = """\
+h3. Steps
+# Stop the daemon.
+{code:bash}
+$ status
+OK
+{code}
+|| Version || System ||
+| 2.3 | Debian. It runs. |
+
+| Step | Expected |
+|:---|---:|
+| Press it. | It opens. It stays open. |
+![screenshot](https://a.example/x.png)
+Log:
+[09:12:01] PUT /1 failed.
+[09:12:02] PUT /1 failed.
+[09:12:03] PUT /1 failed.
+
+goroutine 41 [running]:
+main.(*Resolver).Copy(0xc0)
+\t/build/resolver.go:133 +0x1d2
+
+It stops. (#431)
+"""
 BOOK = """\
 REPORT OF THE BOARD 1911             7
 
@@ -125,6 +150,19 @@ INTERVIEW = """\
     ("text", "language", "sentences"),
     [
         (
+            ISSUE,
+            "en",
+            [
+                "h3. Steps",
+                "# Stop the daemon.",
+                "| 2.3 | Debian. It runs. |",
+                "| Press it. | It opens. It stays open. |",
+                "Log:",
+                "PUT /1 failed.",
+                "It stops. (#431)",
+            ],
+        ),
+        (
             MAIL,
             "en",
             [
@@ -170,7 +208,7 @@ INTERVIEW = """\
             ],
         ),
     ],
-    ids=["mail", "outlook", "ticket", "book", "subtitles", "hearing", "interview"],
+    ids=["issue", "mail", "outlook", "ticket", "book", "subtitles", "hearing", "interview"],
 )
 def test_documents_of_each_kind_lose_their_leftovers(text: str, language: str, sentences: list[str]) -> None:
     texts = PlainText(get_segmenter(language))

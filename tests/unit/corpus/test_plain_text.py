@@ -96,6 +96,7 @@ def test_any_text_wrapped_at_a_width_comes_back_as_one_line(some, width):
         ("We met.<!-- draft,\n  not yet --> See <https://a.example>.", ["We met.", "See <https://a.example>."]),
         ("If a < b and c > d, see <x>.", ["If a < b and c > d, see <x>."]),
         ("<p>It says &lt;b&gt; here.</p>", ["It says <b> here."]),
+        ("Name the <host>.<br>Ask <ada@a.example>.", ["Name the <host>.", "Ask <ada@a.example>."]),
         ("<p>Nobody closes", ["<p>Nobody closes"]),
     ],
 )
