@@ -1,4 +1,4 @@
-"""Tiny models and an example run on disk, made once; imports are made in them, since most tests need neither."""
+"""An example run on disk and its report, made once; imports are made in them, since most tests need neither."""
 
 from __future__ import annotations
 
@@ -12,11 +12,9 @@ from unittest.mock import MagicMock
 import pytest
 import typer.testing
 
-from abcdlink.retrieval import models
 from abcdlink.settings import get_settings
 from tests.helpers.homes import configure
 from tests.helpers.plugin import install_plugin
-from tests.helpers.tiny_models import tiny_bert
 
 TOGETHER = {
     "tests/unit/cli": "cli",
@@ -24,7 +22,6 @@ TOGETHER = {
     "tests/unit/bad_inputs": "models",
     "tests/unit/corpus/test_formats": "models",
     "tests/unit/export/test_huggingface.py": "models",
-    "tests/unit/test_classifier.py": "models",
     "tests/unit/test_api.py": "models",
     "tests/unit/flows": "prefect",
     "tests/unit/tasks": "prefect",
@@ -174,37 +171,3 @@ def complete(finished, drawn):
 def plugin(tmp_path_factory):
     """The folder of an installed package that adds a retriever and a linker."""
     return install_plugin(tmp_path_factory.mktemp("plugin"))
-
-
-@pytest.fixture(scope="session")
-def bert(tmp_path_factory):
-    return tiny_bert(tmp_path_factory.mktemp("bert") / "model", "BertModel")
-
-
-@pytest.fixture(scope="session")
-def sentence_model(bert, tmp_path_factory):
-    """A sentence encoder with mean pooling, saved as sentence-transformers does."""
-    from sentence_transformers import SentenceTransformer
-    from sentence_transformers.base.modules import Transformer
-    from sentence_transformers.sentence_transformer.modules import Pooling
-
-    folder = tmp_path_factory.mktemp("st") / "model"
-    SentenceTransformer(modules=[Transformer(str(bert)), Pooling(16, "mean")], device="cpu").save(str(folder))
-    return folder
-
-
-@pytest.fixture(scope="session")
-def masked_model(tmp_path_factory):
-    return tiny_bert(tmp_path_factory.mktemp("mlm") / "model", "BertForMaskedLM")
-
-
-@pytest.fixture
-def as_hub(monkeypatch):
-    """Give the models of the table local folders and nothing else."""
-
-    def put(name, **folders):
-        monkeypatch.setitem(
-            models.MODELS, name, models.MODELS[name]._replace(**{k: str(v) for k, v in folders.items()}, package="")
-        )
-
-    return put
