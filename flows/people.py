@@ -22,6 +22,7 @@ from abcdlink.qualify import (
     applicants_of,
     confirm,
     coordinator_rows,
+    doubts,
     gold,
     people_of,
     proposal,
@@ -183,6 +184,8 @@ def qualify(run: RunKey, domain: str = "", qualification: QualificationParameter
     show_applicants(store, applicants, best)
     decision = qualified_of(store) or decide(store, best)
     get_run_logger().info("Qualified: %s", ", ".join(decision.annotators))
+    for one in doubts(applicants, decision.annotators, barred):
+        get_run_logger().warning("%s.", one)
 
 
 def show_applicants(store: Store, applicants: list[Applicant], best: list[Applicant]) -> None:

@@ -138,6 +138,16 @@ def proposal(
     return [one for one in able if one.kappa is not None and one.kappa >= threshold][:wanted]
 
 
+def doubts(applicants: Sequence[Applicant], taken: Collection[str], barred: Mapping[str, Sequence[str]]) -> list[str]:
+    """Say who was taken although they did not finish, or are not eligible.
+
+    ``taken``: pseudonyms; ``barred``: pseudonym -> why somebody is not eligible.
+    """
+    left = [one for one in applicants if one.annotator in taken and not one.finished]
+    unfinished = [f"{one.annotator} judged {one.done} of {one.tasks} tasks, too few to compare" for one in left]
+    return unfinished + [f"{name} is not eligible: {'; '.join(why)}" for name, why in barred.items() if name in taken]
+
+
 def people_of(store: Store) -> list[Annotator]:
     """Return the applicants known so far."""
     return store.find_records(APPLICANTS, Annotator)

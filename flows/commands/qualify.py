@@ -181,15 +181,20 @@ def confirm(
 
     Example: `abcdlink qualify confirm spring-news --accounts ada@example.org,ben@example.org`
     """
-    from abcdlink.qualify import applicants_of, people_of, proposal
+    from abcdlink.qualify import applicants_of, doubts, people_of, proposal
     from abcdlink.qualify import confirm as decide
     from abcdlink.qualify.screening import ineligible
 
     store = existing_run(run)
     barred = ineligible(store, people_of(store))
-    best = [one.annotator for one in proposal(applicants_of(store), wanted, threshold, barred)]
+    applicants = applicants_of(store)
+    best = [one.annotator for one in proposal(applicants, wanted, threshold, barred)]
     decision = decide(store, listed(accounts) or best)
+    told = [f"Qualified: {', '.join(decision.annotators)}."]
+    if doubtful := doubts(applicants, decision.annotators, barred):
+        told += [f"{one}." for one in doubtful]
+        told += ["To take others, run the command again with --accounts: it replaces the decision."]
     waiting = waiting_of(store, "qualify")
     if waiting is not None and waiting.kind is WaitsFor.COORDINATOR:
         resume_run(waiting.flow_run, {"qualified": list(decision.annotators)})
-    answer(store, f"Qualified: {', '.join(decision.annotators)}.", json, wait, waiting.flow_run if waiting else "")
+    answer(store, " ".join(told), json, wait, waiting.flow_run if waiting else "")

@@ -226,9 +226,10 @@ def test_show_prints_the_table(here: Store) -> None:
 
 
 def test_confirm_accepts_the_proposal_unless_others_are_named(here: Store) -> None:
-    call("qualify", "confirm", "hostile", "--accounts", f"{ACCOUNTS[1]},applicant-3")
+    said = " ".join(call("qualify", "confirm", "hostile", "--accounts", f"{ACCOUNTS[1]},applicant-3").split())
     assert qualified_accounts(here) == set(ACCOUNTS[1:])
-    call("qualify", "confirm", "hostile")
+    assert "applicant-3 judged 1 of 10 tasks, too few to compare. To take others" in said
+    assert "replaces the decision" not in call("qualify", "confirm", "hostile")
     assert qualified_accounts(here) == {ACCOUNTS[0]}
     with pytest.raises(InputError, match=r"'nobody@example\.org' is not an applicant"):
         call("qualify", "confirm", "hostile", "--accounts", "nobody@example.org")
