@@ -66,7 +66,9 @@ def keep_codes(store: Store, codes: Sequence[Code], coders: Sequence[Annotator])
     store.write_records(CODES, codes)
 
 
-def coding_summary(store: Store) -> CodingSummary:
-    """Summarise the codes; raises ``InputError`` if none have been pulled yet."""
-    store.require(CODES, STAGE)
-    return summarise(coding_of(store), store.read_records(CODES, Code), overlap_of(store))
+def coding_summary(store: Store, so_far: Sequence[Code] | None = None) -> CodingSummary:
+    """Summarise the codes, or those so far; raises ``InputError`` if none have been pulled yet and none are given."""
+    if so_far is None:
+        store.require(CODES, STAGE)
+        so_far = store.read_records(CODES, Code)
+    return summarise(coding_of(store), so_far, overlap_of(store))

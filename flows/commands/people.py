@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Annotated
 
 import typer
@@ -19,10 +18,12 @@ from abcdlink.cli.output import (
 )
 from abcdlink.cli.results import show_recall
 from abcdlink.domain import domain_of, find_domain
-from abcdlink.layout import SYNTHETIC
+from abcdlink.judgments import Annotator
+from abcdlink.layout import RATE_SLUG, SYNTHETIC
 from abcdlink.store import existing_run, open_run
+from flows.commands.coding import show_coding, start_coding
 from flows.commands.starting import OverlapOption, start_flow
-from flows.commands.status import WaitOption, group
+from flows.commands.status import WaitOption, answers_so_far, group, say_who
 
 
 def register(app: typer.Typer) -> None:
@@ -86,20 +87,28 @@ def start_rating(
 
 
 def show_ratings(run: RunArgument, json: JsonOption = False) -> None:
-    """Show the mean ratings of synthetic and natural documents, and how far raters agree.
+    """Show the mean ratings of synthetic and natural documents, and how far raters agree; while they work, so far.
 
     Example: `abcdlink rate show spring-news`
     """
-    from abcdlink.rate import ratings_of, rows_of, summarise
+    from abcdlink.rate import RATERS, RATINGS, kept_criteria, ratings_of, rows_of, sample_of, summarise
 
-    summaries = summarise(ratings_of(existing_run(run)))
+    store, so_far = existing_run(run), ""
+    if snapshot := answers_so_far(store, RATE_SLUG, RATINGS):
+        from labelstudio_config.pages.rate import ratings_in
+
+        known, so_far = store.find_records(RATERS, Annotator), " so far"
+        summaries = summarise(ratings_in(snapshot, sample_of(store), kept_criteria(store), known).ratings)
+    else:
+        summaries = summarise(ratings_of(store))
     if json:
         print_json({"criteria": [one.model_dump(mode="json") for one in summaries]})
         return
     if summaries:
-        print_rows(f"{run}: ratings", rows_of(summaries), texts=2)
+        print_rows(f"{run}: ratings{so_far}", rows_of(summaries), texts=2)
     else:
-        say("Nobody rated a document.")
+        say(f"Nobody rated a document{so_far}.")
+    say_who(run, "rate", so_far)
 
 
 def start_adjudication(
@@ -244,54 +253,3 @@ def start_exhaustive(
         make_sample(store, meaning, *ExhaustiveParameters.model_validate(judging).sampling(meaning))
 
     start_flow("exhaustive/exhaustive", {"run": run, "domain": domain, "judging": judging}, json, wait, begin)
-
-
-def start_coding(
-    run: RunArgument,
-    domain: RunDomainOption = "",
-    most: Annotated[
-        int, typer.Option("--errors", min=1, max=5000, help="Wrong predictions to code, drawn at random.")
-    ] = 100,
-    overlap: Annotated[int, typer.Option(min=1, max=10, help="Number of coders; each has their own project.")] = 2,
-    pattern: Annotated[
-        list[str] | None,
-        typer.Option(help="Pattern to choose from, as 'NAME: MEANING'; repeatable. Default: the usual ones."),
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed of the draw.")] = 13,
-    wait: WaitOption = False,
-    json: JsonOption = False,
-) -> None:
-    """Have people say, independently of each other, why wrong links were proposed and links were missed.
-
-    Best after the last batch and adjudication: only candidates on which people agree, or that were adjudicated, count.
-
-    Example: `abcdlink coding start spring-news --errors 100`
-    """
-    from abcdlink.coding import patterns_in
-    from abcdlink.stages.annotate import judged_so_far
-    from abcdlink.stages.coding import prepare_coding
-
-    store = existing_run(run)
-    domain_of(store, domain)
-    judged_so_far(store)
-    patterns_in(pattern or ())
-    coding = {"most": most, "overlap": overlap, "patterns": pattern or [], "seed": seed}
-    begin = partial(prepare_coding, store, most, overlap, seed, pattern or ())
-    start_flow("coding/coding", {"run": run, "domain": domain, "coding": coding}, json, wait, begin)
-
-
-def show_coding(run: RunArgument, json: JsonOption = False) -> None:
-    """Show which patterns the mistakes of each method have, and how far coders agree.
-
-    Example: `abcdlink coding show spring-news`
-    """
-    from abcdlink.coding import agreement_in_words, rows_of
-    from abcdlink.stages.coding import coding_summary
-
-    summary = coding_summary(existing_run(run))
-    if json:
-        print_json(summary.model_dump(mode="json"))
-        return
-    print_rows(f"{run}: patterns of wrong predictions", rows_of(summary))
-    say(f"{summary.coded} of {summary.found} wrong predictions coded, {summary.incomplete} not by all coders.")
-    say(f"{agreement_in_words(summary)}.")

@@ -21,6 +21,7 @@ from abcdlink.waiting import Waiting, WaitsFor, all_waiting, close_project, stan
 
 if TYPE_CHECKING:
     from abcdlink.whatnow import Surroundings
+    from labelstudio_config.snapshot import Snapshot
 
 WaitOption = Annotated[
     bool, typer.Option("--wait", help="Wait until people are needed, it fails or it ends; then say what to do next.")
@@ -194,6 +195,20 @@ def status_of(name: str, flow: str) -> Callable[..., None]:
     Example: `abcdlink {name} status spring-news`
     """
     return status
+
+
+def answers_so_far(store: Store, slug: str, result: str) -> Snapshot | None:
+    """Return what is in Label Studio while people are at work; ``None``: their answers are pulled, or nobody began."""
+    from labelstudio_config.projects import look_now
+    from labelstudio_config.run import is_pushed
+
+    return None if store.exists(result) or not is_pushed(store, slug) else look_now(store, slug)[1]
+
+
+def say_who(run: str, kind: str, so_far: str) -> None:
+    """Where a result is only so far, say which command shows how far each person is."""
+    if so_far:
+        say(f"How far each person is: `abcdlink {kind} status {run}`.")
 
 
 def close_of(name: str, flow: str) -> Callable[..., None]:

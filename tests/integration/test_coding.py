@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import httpx
 
 from abcdlink.coding import CodingSummary
@@ -65,6 +67,9 @@ def test_two_coders_work_separately_and_the_flow_ends_with_patterns_by_method(st
         code(eve, client, first, {"Wrong": "near", "Missed": "far"})
         stack.look()
         assert prefect.state(flow_run) == "Suspended"
+        so_far = json.loads(stack.command("coding", "show", run.key, "--json"))
+        assert (so_far["coded"], so_far["incomplete"], so_far["coders"]) == (0, 6, ["coder-1"])
+        assert not store.exists(CODES)
         code(fay, client, second, {"Wrong": "near", "Missed": "other"})
         stack.bring_to_its_end(flow_run)
 

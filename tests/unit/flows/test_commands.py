@@ -13,14 +13,15 @@ import pytest
 from prefect.client.schemas import FlowRun
 from prefect.exceptions import PrefectHTTPStatusError
 
-from abcdlink.corpus.io import write_corpus
+from abcdlink import rate
+from abcdlink.corpus.io import read_corpus_from, write_corpus, write_corpus_to
 from abcdlink.corpus.records import Pair
 from abcdlink.domain import find_domain
 from abcdlink.errors import InputError, ServiceError
 from abcdlink.feedback import Acknowledgement
 from abcdlink.interannotator.measures import keep_agreement
 from abcdlink.judgments import Pool
-from abcdlink.layout import POOLS, QUALIFY_SLUG, batch_slug, feedback_slug
+from abcdlink.layout import NATURAL, POOLS, QUALIFY_SLUG, SYNTHETIC, batch_slug, feedback_slug
 from abcdlink.qualify.gold import gold_set_of, prepare
 from abcdlink.stages.candidates import batches_of
 from abcdlink.stages.feedback import end_feedback
@@ -31,10 +32,12 @@ from flows.commands import status
 from labelstudio_config.attendance import note_standing
 from labelstudio_config.pages.annotate import LinkingPage
 from labelstudio_config.pages.qualify import QualificationPage
+from labelstudio_config.pages.rate import RatingPage
 from labelstudio_config.preview import write_preview
 from labelstudio_config.projects import look_now
 from labelstudio_config.run import read_pushed
 from tasks.projects import pull, push
+from tests.helpers.annotation import as_read
 from tests.helpers.builders import corpus, document
 from tests.helpers.command_line import call, called
 from tests.helpers.example_run import example_run, make_pools, take_in
@@ -168,6 +171,25 @@ def test_applicants_who_have_not_finished_have_open_tasks_though_enough_others_a
     server.answer(asked.task_keys[0], BEN)
     people = called("qualify", "status", RUN)["standing"]["people"]
     assert {one["account"]: one["open"] for one in people} == {PEOPLE[ADA]: 0, PEOPLE[BEN]: len(asked.task_keys) - 1}
+
+
+def test_ratings_are_shown_so_far_and_who_gave_them(server: FakeLabelStudio) -> None:
+    store = open_run(RUN)
+    write_corpus_to(store, SYNTHETIC, read_corpus_from(store, NATURAL))
+    sample = rate.prepare(store, find_domain("news"), 2, 1, 13)
+    asked = push.fn(RUN, "news", RatingPage(overlap=2))
+    assert asked is not None
+    wait_for(store, "f1", "rate", WaitsFor.ANNOTATORS, asked.slug)
+    assert "Nobody rated a document so far" in call("rate", "show", RUN)
+    for number, one in enumerate(sample[:2], start=1):
+        given = [{"from_name": f"rating_{n}", "value": {"choices": ["4"]}} for n in range(4)]
+        server.task(one.key)["annotations"].append(as_read(number, ADA, given, f"2026-01-01T0{number}:00:00Z"))
+    shown = call("rate", "show", RUN)
+    assert "ratings so far" in shown
+    assert "abcdlink rate status harbour" in shown
+    people = called("rate", "status", RUN)["standing"]["people"]
+    assert [(one["account"], one["done"], one["open"]) for one in people] == [(PEOPLE[ADA], 2, 1)]
+    assert not store.exists(rate.RATINGS)
 
 
 def test_a_batch_is_previewed_filtered_and_given_go(isolated_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
