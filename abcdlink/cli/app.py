@@ -78,6 +78,7 @@ def make_app() -> typer.Typer:
         corpora.init,
         documents.clean,
         documents.pair,
+        documents.drop,
         documents.restore,
         documents.sample,
         documents.stats,

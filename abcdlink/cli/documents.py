@@ -1,4 +1,4 @@
-"""Commands on existing corpora: ``sample``, ``pair``, ``clean``, ``restore`` and ``stats``."""
+"""Commands on existing corpora: ``sample``, ``pair``, ``drop``, ``clean``, ``restore`` and ``stats``."""
 
 from __future__ import annotations
 
@@ -137,6 +137,33 @@ def pair(
         say(f"  left out: {refusal.line}")
     left_out = counted(len(pairing.refused), "document")
     say(f"{f'Wrote {out}' if out else 'Would write'}: {counted(len(pairs), 'pair')}. Left out: {left_out}.")
+
+
+def drop(
+    corpus: CorpusArgument,
+    name: Annotated[str, typer.Option(help="Name of the file; default: the corpus's.")] = "",
+) -> None:
+    """Put the pairs of a corpus as one file where new data is awaited (ABCDLINK_DROPS_SOURCE).
+
+    Example: `abcdlink drop tuesday`
+    """
+    from abcdlink.corpus.formats.jsonl import whole_pairs
+    from abcdlink.corpus.io import read_corpus
+    from abcdlink.folders import open_folder
+    from abcdlink.settings import get_settings
+
+    drops = get_settings().drops_source
+    if not drops:
+        msg = "no place for new data is set"
+        raise InputError(msg, "set ABCDLINK_DROPS_SOURCE and ABCDLINK_DROPS_RUN in .env")
+    read = read_corpus(corpus)
+    if not read.pairs:
+        msg = f"{corpus} has no pairs"
+        raise InputError(msg, f"find pairs with `abcdlink pair {corpus} --out FOLDER`")
+    folder, file = open_folder(drops), f"{name or read.name}.jsonl"
+    folder.write(file, whole_pairs(read))
+    say(f"Wrote {folder.where(file)}: {counted(len(read.pairs), 'pair')}.")
+    say("They are taken in within the hour; `abcdlink run drops --wait` does it now.")
 
 
 def _require_another(out: str, corpus: str) -> None:

@@ -148,6 +148,10 @@ def test_a_run_stays_in_the_setting_it_was_started_in():
 
 JUNK = {
     "news": [
+        "Marsh reported from Oslo.",
+        "The ferry off Lyr on Monday. (NWA Photo/Jon Rask)",
+        "This story has been corrected to show that the raise is 4.2%.",
+        "kes/al 021255 MAR 26",
         "By Maria Oduya",
         "PORT ELLERY (Coast Wire) -- Tuesday, 14 October",
         "MOUNT BESS, Friday (Sky Desk)",
@@ -205,6 +209,8 @@ JUNK = {
 }
 SENTENCES = {
     "news": [
+        "The guards reported from the tower, which is on the hill, that smoke was rising.",
+        "The story was told by a sailor (via his lawyer) in court.",
         "A fire destroyed the old bakery on Sunday.",
         "By Monday the water had fallen.",
         "(c) the Fees mean the sums set out in the second schedule;",
@@ -258,6 +264,8 @@ HEADINGS = {
         "## 3. What was decided?",
         "3. LIABILITY",
         "2.1 Bus routes:",
+        "By ANN DOE, Northwire Agency",
+        "(EDITORS: adds quote)",
     ],
     "reviews": [
         "Abstract",

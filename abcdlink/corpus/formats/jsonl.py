@@ -7,6 +7,8 @@ any other shape are rows of a table (``rows.py``) when it is said which fields a
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from typing import Annotated, Self
 
 from pydantic import ConfigDict, Field, ValidationError, model_validator
@@ -108,6 +110,17 @@ def read_jsonl(given: ImportSource) -> Corpus:
     else:
         _read_folder(builder, given)
     return builder.build()
+
+
+def whole_pairs(corpus: Corpus) -> Iterator[bytes]:
+    """Yield each pair of a corpus, with both documents, as a line that this module and data drops read."""
+    for pair in corpus.pairs:
+        source, target = (
+            {"id": one.id, "sentences": [s.model_dump() for s in one.sentences], "meta": one.meta}
+            for one in (corpus.source_of(pair), corpus.target_of(pair))
+        )
+        line = {"pair": pair.id, "source": source, "target": target, "kind": pair.kind, "links": pair.links}
+        yield json.dumps(line, ensure_ascii=False).encode() + b"\n"
 
 
 def _read_whole_pairs(builder: CorpusBuilder, given: ImportSource) -> None:

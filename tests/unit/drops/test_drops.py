@@ -28,11 +28,27 @@ from abcdlink.drops import (
 )
 from abcdlink.errors import InputError
 from abcdlink.folders import LocalFolder
+from abcdlink.settings import get_settings
+from tests.helpers.command_line import call
+from tests.helpers.outside_files import files
 
 
 def line(pair: str, source: str = "One. Two.", **more: object) -> bytes:
     value = {"pair": pair, "source": {"id": f"{pair}-s", "text": source}, "target": {"id": "t", "text": "Three."}}
     return json.dumps(value | more, ensure_ascii=False).encode() + b"\n"
+
+
+def test_the_pairs_of_a_corpus_are_put_where_new_data_is_awaited(tmp_path, monkeypatch):
+    files(tmp_path / "texts", {"p.source.txt": "One. Two.", "p.target.txt": "Three."})
+    call("import", "text", tmp_path / "texts", "--out", tmp_path / "tuesday")
+    with pytest.raises(InputError, match="no place for new data is set"):
+        call("drop", tmp_path / "tuesday")
+    drops = Drops(tmp_path)
+    settings = get_settings().model_copy(update={"drops_source": str(drops.root)})
+    monkeypatch.setattr("abcdlink.settings.get_settings", lambda: settings)
+    assert f"Wrote {drops.root}/tuesday.jsonl: 1 pair." in call("drop", tmp_path / "tuesday").replace("\n", "")
+    taken = drops.run().corpus
+    assert [(pair.id, *taken.source_of(pair).texts) for pair in taken.pairs] == [("p", "One.", "Two.")]
 
 
 class Drops:
