@@ -128,6 +128,10 @@ def export(
             "--rule", help="Who must call a candidate a link: all who judged it, most of them, or an adjudicator."
         ),
     ] = LabelRule.BOTH,
+    needed: Annotated[
+        int | None,
+        typer.Option(min=1, help="Judgments that a candidate needs for a label; default: as many as were asked for."),
+    ] = None,
     licence: Annotated[
         str, typer.Option("--licence", help="Licence of the data set, for the data card of huggingface: cc-by-4.0, ...")
     ] = "",
@@ -141,7 +145,7 @@ def export(
     from abcdlink.store import existing_run
 
     store = existing_run(run)
-    exported = export_dataset(store, layout, rule, licence)
+    exported = export_dataset(store, layout, rule, licence, needed)
     if json:
         print_json(exported.model_dump(mode="json"))
         return

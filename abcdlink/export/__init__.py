@@ -199,12 +199,13 @@ WRITERS: dict[ExportFormat, Callable[[Dataset], Files]] = {
 class Exported(Record):
     """What was written, as the run's manifest keeps it under ``exports``.
 
-    ``files``: their names in the run; ``unlabelled``: candidates without a label; ``changes``: reason ->
-    how many texts had to be changed because the layout cannot hold them as they are.
+    ``needed``: judgments that a label needs; ``files``: their names in the run; ``unlabelled``: candidates without a
+    label; ``changes``: reason -> how many texts had to be changed because the layout cannot hold them as they are.
     """
 
     layout: ExportFormat
     rule: LabelRule
+    needed: int
     files: tuple[str, ...]
     candidates: int
     links: int
@@ -217,22 +218,25 @@ def export_dataset(
     layout: ExportFormat | str = ExportFormat.JSONL,
     rule: LabelRule | str = LabelRule.BOTH,
     licence: str = "",
+    needed: int | None = None,
 ) -> Exported:
     """Write the run's data set below ``dataset/``; obsolete files of an earlier export are removed.
 
     Every file is made before the first is written, and each is written whole or not at all. ``licence``: for the data
-    card: an identifier such as ``cc-by-4.0``, or words.
+    card: an identifier such as ``cc-by-4.0``, or words. ``needed``: judgments that a candidate needs for a label;
+    default: as many as were asked for.
 
     Raises:
         InputError: when the layout or the rule is unknown, a package for it is missing, or the run has no
             judgments that can be exported.
     """
     kind, by = one_of(ExportFormat, layout, "export format"), one_of(LabelRule, rule, "label rule")
-    dataset = gather(store, by, licence)
+    dataset = gather(store, by, licence, needed)
     made = WRITERS[kind](dataset)
     exported = Exported(
         layout=kind,
         rule=by,
+        needed=dataset.needed,
         files=tuple(f"{FOLDER}/{name}" for name in made.contents),
         candidates=len(dataset.candidates),
         links=sum(candidate.link is True for candidate in dataset.candidates),

@@ -193,8 +193,8 @@ class Dataset:
             yield JudgedPair(number, pairs[pair_id], list(candidates))
 
 
-def gather(store: Store, rule: LabelRule, licence: str) -> Dataset:
-    """Read a run's judgments, adjudications and corpus.
+def gather(store: Store, rule: LabelRule, licence: str, needed: int | None = None) -> Dataset:
+    """Read a run's judgments, adjudications and corpus; ``needed``: see ``judgments_needed``, the default.
 
     Raises:
         InputError: when the run has no judgments yet, or no adjudications for the rule that needs them, or
@@ -213,7 +213,7 @@ def gather(store: Store, rule: LabelRule, licence: str) -> Dataset:
         corpus=read_corpus_from(store, NATURAL),
         judgments=judgments,
         rule=rule,
-        needed=judgments_needed(store, judgments),
+        needed=needed or judgments_needed(store, judgments),
         simulated=frozenset(person.annotator for person in people if person.simulated),
         adjudications=adjudications,
         licence=licence.strip(),

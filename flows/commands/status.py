@@ -197,6 +197,10 @@ def status_of(name: str, flow: str) -> Callable[..., None]:
     return status
 
 
+ENOUGH = 2
+"""Judgments with which a label still says what people agree on."""
+
+
 def answers_so_far(store: Store, slug: str, result: str) -> Snapshot | None:
     """Return what is in Label Studio while people are at work; ``None``: their answers are pulled, or nobody began."""
     from labelstudio_config.projects import look_now
@@ -225,7 +229,11 @@ def close_of(name: str, flow: str) -> Callable[..., None]:
         told = f"Closed {waiting.slug} of run {run}: it continues with the answers so far"
         if standing and left:
             told += f"; open tasks: {left} of {standing.tasks}"
-            told += ", whose candidates get no label" if is_batch(waiting.slug) else ""
+            if is_batch(waiting.slug):
+                told += ", whose candidates get no label"
+                overlap = store.manifest.get("annotation", {}).get("overlap", 0)
+                fewer = f"abcdlink export {run} --needed {overlap - 1}"
+                told += f" (`{fewer}` gives one to those that fewer people judged)" if overlap > ENOUGH else ""
         answer(store, f"{told}.", json, wait, waiting.flow_run)
 
     close.__doc__ = f"""Stop waiting for people: continue with the answers so far.

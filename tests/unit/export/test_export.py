@@ -22,7 +22,7 @@ from abcdlink.judgment_file import read_judgment_file
 from abcdlink.judgments import Annotator, Judgment, Label, LabelRule, Provenance, by_candidate, verdict
 from abcdlink.layout import ADJUDICATIONS, ADJUDICATORS
 from abcdlink.store import Store
-from tests.helpers.command_line import call
+from tests.helpers.command_line import call, called
 from tests.helpers.example_run import example_run
 from tests.helpers.hostile_run import ACCOUNTS, PAIRS, TEXTS, hostile_adjudications, hostile_corpus, hostile_run
 
@@ -228,6 +228,9 @@ def test_a_label_needs_all_the_requested_judgments(hostile: Store):
     hostile.note("annotation", {"batches": 2, "overlap": 3})
     rows = rows_of(hostile)
     assert all((row.link is None) == (len(row.judgments) < 3) for row in rows)
+    fewer = export_dataset(hostile, needed=2)
+    assert (fewer.needed, fewer.unlabelled) == (2, sum(len(row.judgments) < 2 for row in rows))
+    assert fewer.unlabelled < sum(row.link is None for row in rows)
 
 
 @pytest.mark.parametrize("layout", ExportFormat)
@@ -295,3 +298,4 @@ def test_the_command_reports_what_it_wrote_and_changed(isolated_home: Path):
     assert "line breaks or tabs: replaced by spaces" in said
     assert "--licence" in call("export", "hostile", "--format", "huggingface")
     assert store.manifest["exports"]["brat"]["rule"] == "majority"
+    assert called("export", "hostile", "--needed", "1")["needed"] == 1
