@@ -61,7 +61,7 @@ environments: .venv/installed $(LABEL_STUDIO_TEMPLATE)
 	@$(BIN)/python $(PIP_INSTALL) --no-deps --no-build-isolation -e .
 	@$(BIN)/python $(COMPILE) .venv/lib abcdlink flows tasks labelstudio_config services || true
 	@# pytest compiles tests in a way of its own.
-	@$(BIN)/python -m pytest -q --collect-only tests > /dev/null || true
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q --collect-only tests > /dev/null || true
 	@touch $@
 
 .venv-label-studio/installed: $(HASHES)/label-studio.txt
