@@ -27,7 +27,7 @@ TOGETHER = {
     "tests/unit/tasks": "prefect",
     "tests/unit/stages": "stages",
     "tests/unit/labels": "stages",
-    "tests/unit/linking/test_learned.py": "stages",
+    "tests/unit/linking/test_learned": "stages",
     "tests/unit/report": "stages",
     "tests/unit/test_validation.py": "stages",
 }

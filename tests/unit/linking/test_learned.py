@@ -1,80 +1,19 @@
-"""Learned linkers on a small synthetic corpus: better than their parts, no leakage, safe files."""
+"""Learned linkers on a small synthetic corpus: better than their parts, without leakage."""
 
 from __future__ import annotations
 
-import io
-import pickle
-import sys
-import zipfile
-from functools import cache
-
-import numpy as np
 import pandas as pd
 import pytest
 
-from abcdlink.corpus.gold import Gold
 from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.errors import InputError
-from abcdlink.evaluation.results import calibration_of
 from abcdlink.evaluation.scores import macro, score_ranking
-from abcdlink.linking import saving, training
 from abcdlink.linking.fitted import make_folds
-from abcdlink.linking.learned import Known, Said, learn, out_of_fold, refit
+from abcdlink.linking.learned import learn, out_of_fold
 from abcdlink.linking.learners import LEARNERS, base_retrievers
-from abcdlink.linking.saving import from_bytes, to_bytes
-from abcdlink.retrieval import get_retriever, rank_corpus
-from tests.helpers.forked import forked
+from abcdlink.retrieval import rank_corpus
+from tests.helpers.learnable import BASE
 from tests.helpers.scripted import Scripted, document
-
-BASE = ("jaccard", "bm25-stemmed", "all-minilm-l6-v2")
-WORDS = [
-    *("river", "storm", "court", "vote", "fire", "train", "market", "school"),
-    *("doctor", "bridge", "tower", "garden", "engine", "letter", "island", "harbour"),
-]
-
-
-def made_corpus(seed=0, pairs=9, name="made"):
-    """Return a corpus and its base rankings: linked sentences have words in common, and the dense scores have noise."""
-    random = np.random.default_rng(seed)
-    documents, rows, dense = {}, [], {}
-    for n in range(pairs):
-        topics = random.permutation(WORDS)[:6]
-        noise = [" ".join(random.choice(WORDS, 3)) for _ in range(12)]
-        sources = [f"The {topics[i]} of {topics[i].title()} in {n} {noise[i]}." for i in range(5)]
-        order = random.permutation(7)
-        targets = [
-            f"A {topics[i]} at {topics[i].title()} {noise[5 + i]}." if i < 5 else f"And {noise[5 + i]}." for i in order
-        ]
-        gold = {f"s{i}": (f"s{int(np.flatnonzero(order == i)[0])}",) for i in range(4)}
-        documents |= {f"a{n}": document(f"a{n}", sources), f"b{n}": document(f"b{n}", targets)}
-        rows.append(Pair(id=f"p{n}", source=f"a{n}", target=f"b{n}", links=gold))
-        linked = np.array([[j in {int(t[1:]) for t in gold.get(f"s{i}", ())} for j in range(7)] for i in range(5)])
-        dense[f"a{n}", f"b{n}"] = (0.5 * linked + random.normal(0, 0.4, linked.shape)).tolist()
-    corpus = Corpus(name=name, documents=documents, pairs=rows)
-    rankings = {retriever: rank_corpus(corpus, get_retriever(retriever)) for retriever in BASE[:2]}
-    return corpus, rankings | {BASE[2]: rank_corpus(corpus, Scripted(dense))}
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    patch = pytest.MonkeyPatch()
-    patch.setenv("ABCDLINK_HOME", str(tmp_path_factory.mktemp("home")))
-    # Enough for so few sentences.
-    patch.setattr(training, "BOOSTING", training.BOOSTING | {"max_iter": 25, "max_bins": 15})
-    yield made_corpus(), made_corpus(seed=1, name="other")
-    patch.undo()
-
-
-@pytest.fixture(scope="module")
-def learned(made):
-    """The linker of a name, fitted on the first corpus once."""
-    (corpus, rankings), _ = made
-    return cache(lambda name: learn(name, rankings, corpus))
-
-
-@pytest.fixture
-def linker(learned):
-    return learned("learned-logistic")
 
 
 def f1(corpus, table):
@@ -212,121 +151,6 @@ def test_pairs_with_unknown_links_are_ranked_but_not_learned_from(made):
     assert len(out_of_fold("learned-logistic", rankings, partly, make_folds(partly, 3))) == len(rankings["jaccard"])
 
 
-@pytest.mark.parametrize("name", LEARNERS)
-def test_fitting_is_deterministic_and_a_saved_linker_ranks_as_before(made, learned, name):
-    (corpus, rankings), (other, other_rankings) = made
-    one, two = learned(name), learn(name, rankings, corpus)
-    table = one.rank(other_rankings, other)
-    pd.testing.assert_frame_equal(two.rank(other_rankings, other), table)
-    read = from_bytes(to_bytes(one), "file")
-    pd.testing.assert_frame_equal(read.rank(other_rankings, other), table)
-    assert read.fitted_on == one.fitted_on
-    with pytest.raises(InputError, match="was fitted on"):
-        read.rank(rankings, corpus)
-
-
-def test_reading_a_linker_does_not_load_torch(tmp_path):
-    """In a fork, where skops looks through scikit-learn as it does when it is loaded for the first time."""
-    asked = tmp_path / "asked"
-
-    class Torch:
-        def find_spec(self, name, *_):
-            if name.partition(".")[0] == "torch":
-                asked.touch()
-
-    def read():
-        for name in tuple(sys.modules):
-            if name.startswith(("skops", "torch", "sklearn.externals.array_api_compat")):
-                del sys.modules[name]
-        sys.meta_path.insert(0, Torch())
-        with pytest.raises(InputError, match="cannot be read"):
-            from_bytes(b"no linker", "file")
-        assert "skops.io" in sys.modules
-
-    process = forked(read)
-    process.join()
-    assert (process.exitcode, asked.exists()) == (0, False)
-
-
-class Stranger:
-    """A class that no linker contains, and that complains when it is instantiated."""
-
-    made = 0
-
-    def __init__(self):
-        Stranger.made += 1
-
-
-def _dumped(content):
-    from skops.io import dumps
-
-    return dumps(content)
-
-
-def _function():
-    """Return a file whose model consists of trusted parts, one of which calls a function when used."""
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import FunctionTransformer
-
-    return _dumped({"about": "{}", "model": make_pipeline(FunctionTransformer(np.abs))})
-
-
-@pytest.mark.parametrize(
-    ("data", "problem"),
-    [
-        (lambda: b"", "cannot be read"),
-        (lambda: b"not a zip file", "cannot be read"),
-        (lambda: pickle.dumps({"model": 1}), "cannot be read"),
-        (lambda: _dumped({"about": "{}", "model": Stranger()}), r"it contains .*Stranger"),
-        (lambda: _dumped({"about": "{}", "model": [1, 2]}), "not one that this program creates"),
-        (_function, "not one that this program creates"),
-        (lambda: _dumped([1, 2]), "not one that this program creates"),
-    ],
-)
-def test_foreign_files_are_refused_without_loading_them(data, problem):
-    content = data()
-    before = Stranger.made
-    with pytest.raises(InputError, match=rf"models/x cannot be used as a learned linker.*{problem}.*fit it again"):
-        from_bytes(content, "models/x")
-    assert Stranger.made == before
-
-
-def test_a_changed_file_is_refused(linker):
-    good = to_bytes(linker)
-    with pytest.raises(InputError, match="cannot be read"):
-        from_bytes(good[: len(good) // 2], "file")
-    for old, new in (
-        (b"sklearn.calibration", b"os.path"),
-        (b"_CalibratedClassifier", b"system"),
-        (b'\\"position\\": false', b'\\"position\\": 7.5'),
-        (b'\\"position\\":false', b'\\"position\\":7.5'),
-        (b"learned-logistic", b"learned-by-heart"),
-    ):
-        changed = _rewritten(good, old, new)
-        if changed is not None:
-            with pytest.raises(InputError, match="file cannot be used as a learned linker"):
-                from_bytes(changed, "file")
-
-
-def _rewritten(data, old, new):
-    """Return a zip file with bytes replaced in its schema; ``None`` if they are not in it."""
-    source, target = zipfile.ZipFile(io.BytesIO(data)), io.BytesIO()
-    found = False
-    with zipfile.ZipFile(target, "w") as out:
-        for name in source.namelist():
-            content = source.read(name)
-            found |= old in content
-            out.writestr(name, content.replace(old, new))
-    return target.getvalue() if found else None
-
-
-def test_a_file_of_another_version_of_scikit_learn_is_refused(linker, monkeypatch):
-    good = to_bytes(linker)
-    monkeypatch.setattr(saving, "version", lambda _: "0.1")
-    with pytest.raises(InputError, match=r"made with scikit-learn .* but this is 0\.1"):
-        from_bytes(good, "file")
-
-
 def test_names_say_what_a_linker_needs():
     assert base_retrievers("learned-logistic") == BASE
     assert base_retrievers("learned-boosting:bge-m3") == ("jaccard", "bm25-stemmed", "bge-m3")
@@ -334,74 +158,3 @@ def test_names_say_what_a_linker_needs():
     for wrong in ("learned", "learned-by-heart", "learned-logistic:", "learned-logistic:jaccard", "bm25"):
         with pytest.raises(InputError, match="choose learned-logistic, learned-boosting"):
             base_retrievers(wrong)
-
-
-@pytest.fixture(scope="module")
-def strict(made):
-    """Return a corpus with rankings in which people call only some of the equally similar pairs a link."""
-    corpus, rankings = made_corpus(seed=2, pairs=24, name="strict")
-    pairs = [
-        pair.model_copy(update={"links": dict(list(pair.links.items())[: 1 + n % 2])})
-        for n, pair in enumerate(corpus.pairs)
-    ]
-    return corpus.model_copy(update={"pairs": pairs}), rankings
-
-
-def judged(corpus, table, pairs, seed=0):
-    """Return judgments on all likely candidates and 40 % of the others."""
-    gold = {(pair.id, s, t) for pair in corpus.pairs for s, targets in pair.links.items() for t in targets}
-    drawn, said = np.random.default_rng(seed), []
-    for pair, source, target, p in zip(*(table[c] for c in ("pair", "source", "target", "score")), strict=True):
-        chance = 1.0 if p >= 0.2 else 0.4
-        if pair in pairs and drawn.random() < chance:
-            said.append(Said((pair, source, target), (pair, source, target) in gold, chance))
-    return said
-
-
-@pytest.mark.parametrize(("name", "left"), [("learned-logistic", 0.6), ("learned-boosting", 0.7)])
-def test_judgments_lower_the_calibration_error_on_unjudged_pairs(made, learned, strict, name, left):
-    (before, rankings), _ = made
-    corpus, base = strict
-    first = learned(name)
-    table = first.rank(base, corpus)
-    half = {pair.id for pair in corpus.pairs[::2]}
-    rest = [pair for pair in corpus.pairs if pair.id not in half]
-    second = refit(name, Known(before, rankings), Known(corpus, base), judged(corpus, table, half))
-    errors = [
-        calibration_of(Gold(corpus).match(one), one["score"].to_numpy()).error
-        for one in (linker.rank(base, corpus, rest) for linker in (first, second))
-    ]
-    assert errors[1] < left * errors[0]
-    assert from_bytes(to_bytes(second), "x").fitted_on == second.fitted_on
-    with pytest.raises(InputError, match="was fitted on the texts of the pair"):
-        second.rank(base, corpus, corpus.pairs[:1])
-    with pytest.raises(InputError, match="was fitted on the texts of the pair"):
-        second.rank(rankings, before)
-
-
-def test_too_few_judgments_and_foreign_linkers_are_refused(made, strict):
-    (before, rankings), _ = made
-    corpus, base = strict
-    said = judged(corpus, base["jaccard"], {"p0", "p1"})
-    with pytest.raises(InputError, match=r"links and \d+ other candidates are too few to learn from"):
-        refit("learned-logistic", Known(before, rankings), Known(corpus, base), said)
-    with pytest.raises(InputError, match="learns only from gold links"):
-        refit("tests.helpers.labels:WordOverlap", Known(before, rankings), Known(corpus, base), said)
-
-
-def test_probabilities_fit_all_candidates_though_few_of_the_others_were_judged(made, strict):
-    (before, rankings), _ = made
-    corpus, base = strict
-    half = [pair.id for pair in corpus.pairs[:12]]
-    linked, drawn = Gold(corpus).match(base["jaccard"]).hit, np.random.default_rng(0)
-    places = zip(*(base["jaccard"][c] for c in ("pair", "source", "target")), linked.tolist(), strict=True)
-    said = [
-        Said((pair, *place), link, 1.0 if link else 0.1)
-        for pair, *place, link in places
-        if pair in half and (link or drawn.random() < 0.1)
-    ]
-    table = refit("learned-logistic", Known(before, rankings), Known(corpus, base), said).rank(
-        base, corpus, corpus.pairs[12:]
-    )
-    links = sum(len(targets) for pair in corpus.pairs[12:] for targets in pair.links.values())
-    assert table["score"].sum() == pytest.approx(links, rel=0.3)
