@@ -26,7 +26,9 @@ MARKS = regex.compile(r"[\u061c\u200e\u200f]")
 NOT_SEEN = re.compile("[\u00ad\u061c\u180e\u200b\u200e\u200f\u202d\u202e\u2060-\u2064\ufeff\U000e0000-\U000e007f]")
 """What both may match, told at once in the many texts without."""
 
-READ_AS = ("WINDOWS-1252", "WINDOWS-1250", "WINDOWS-1251", "WINDOWS-1253", "WINDOWS-1256")
+READ_AS = (
+    *("WINDOWS-1252", "ISO-8859-1", "MACINTOSH", "WINDOWS-1250", "WINDOWS-1251", "WINDOWS-1253", "WINDOWS-1256"),
+)
 """As what UTF-8 is read by mistake."""
 RUN = regex.compile(r"[^\x00-\x7f\u00a0]{2,}")
 SOUND = regex.compile(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from abcdlink.characters import garbled_by, in_order, without_hidden
+from abcdlink.characters import READ_AS, garbled_by, in_order, without_hidden
 from tests.helpers.command_line import call
 
 TEXTS = {
@@ -27,13 +27,13 @@ TEXTS = {
 
 
 @pytest.mark.parametrize("language", TEXTS)
-@pytest.mark.parametrize("encoding", ["WINDOWS-1252", "WINDOWS-1250", "WINDOWS-1251", "WINDOWS-1253", "WINDOWS-1256"])
+@pytest.mark.parametrize("encoding", READ_AS)
 def test_text_read_as_another_encoding_is_noticed(language, encoding):
     def read(byte):
         return bytes([byte]).decode(encoding, "ignore") or chr(byte)
 
     garbled = "".join(map(read, TEXTS[language].encode()))
-    if encoding in {"WINDOWS-1252", "WINDOWS-1250"} or language in {"uk", "el", "ar"}:
+    if encoding in {"WINDOWS-1252", "ISO-8859-1", "MACINTOSH", "WINDOWS-1250"} or language in {"uk", "el", "ar"}:
         assert garbled_by(garbled) == encoding
     assert garbled_by(TEXTS[language]) == ""
 
@@ -42,6 +42,7 @@ def test_text_read_as_another_encoding_is_noticed(language, encoding):
     "text",
     [
         "«CAFÉ»",
+        "—État; “à”; √2 ≈ 1,4; ƒ",
         "„MENÜ“",
         "NESTLÉ® – voilà\u00a0»",
         "il a parlé\u2026»",
