@@ -1,7 +1,7 @@
 """Headers, quotations and signatures of mails, removed from plain text.
 
 Lines that begin with ``>`` are quoted mail where something else shows that the text is a mail, be it a header in the
-quotation: alone, they may be a quotation in an article, or what a program prints.
+quotation: alone, they may be a quotation in an article, or what a program prints. A line of nothing but ``>`` is empty.
 """
 
 from __future__ import annotations
@@ -61,10 +61,10 @@ def remove_mail(lines: Lines) -> None:
         is_mail = is_mail or bool(why)
         for other in range(number, last + 1):
             lines.remove(other, why)
-    for number, line in list(lines.left()) if is_mail else ():
-        if line.lstrip().startswith(">"):
+    for number, line in list(lines.left()):
+        if line.lstrip().startswith(">") and (is_mail or not line.strip("> \t")):
             lines.remove(number, QUOTED)
-        elif CLOSE.match(line.strip()):
+        elif is_mail and CLOSE.match(line.strip()):
             under = _run(lines, number)
             if len(under) <= MOST_SIGNED and all(len(lines.texts[other]) <= LONGEST_SIGNED for other in under):
                 for other in under:

@@ -139,6 +139,11 @@ COUNTED = re.compile(rf":\s+(?=1\.\s+[{OPENING}]*[A-ZÀ-Þ].*[{CLOSING}.!?]\s+2\
 NEXT_ITEM = re.compile(rf"\(?[b-h]\)\s+[{OPENING}]*[A-ZÀ-Þ]")
 """A whole sentence with a letter, in a list that goes on in the same line: ``b) Switch it off.``"""
 ITEM_ENDS = re.compile(rf"[.!?][{CLOSING}]?\s+(?={NEXT_ITEM.pattern})")
+DOTTED_ENDS = regex.compile(
+    rf"\s+(?=[b-h]\.\s+[{OPENING}]*[A-ZÀ-Þ])"
+    rf"(?<=(?:^|[:.!?]\s+)[a-g]\.\s+[{OPENING}]*[A-ZÀ-Þ].*[^\W\d_]{{2}}[.!?][{CLOSING}]?\s+)"
+)
+"""The same with a full stop behind the letter, after another such sentence: one alone may be an abbreviation."""
 MARK_ALONE = re.compile("[。！？](?=[0-9０-９])|[\u037e។៕།]\\s+(?=\\S)")  # noqa: RUF001 - marks as they are typeset
 """Ends that ``sentencex`` misses: a mark without a space before a digit; marks of Greek, Khmer and Tibetan."""
 GERSHAYIM = re.compile('(?<=[\u05d0-\u05ea])"(?=[\u05d0-\u05ea])')
@@ -190,7 +195,16 @@ class Segmenter:
 
     def __init__(self, name: str, split: Split, max_length: int = 0, language: str = "") -> None:
         self.name, self._goes_on = name, GOES_ON_IN.get(language)
-        self._ends = (ANSWERED, MEASURED, ANNOTATED, COUNTED, ITEM_ENDS, MARK_ALONE, WORDS_IN.get(language))
+        self._ends = (
+            ANSWERED,
+            MEASURED,
+            ANNOTATED,
+            COUNTED,
+            ITEM_ENDS,
+            DOTTED_ENDS,
+            MARK_ALONE,
+            WORDS_IN.get(language),
+        )
         self.documents_cut = 0
         """How many texts it has made documents of."""
         self._split, self._max_length = split, max_length
@@ -295,7 +309,8 @@ def _is_boundary(text: str, following: str, goes_on: re.Pattern[str] | None) -> 
     spoken = SPEAKER.match(after) and QUOTED.search(before)
     halved = DOUBLED.search(before) and DOUBLED.match(after.split(" ")[0])
     wordless = not re.search(r"\w", after)
-    goes_on_small = GOES_ON.match(after) and not NEXT_ITEM.match(after)
+    is_item = NEXT_ITEM.match(after) or DOTTED_ENDS.search(f"{before} {after}")
+    goes_on_small = GOES_ON.match(after) and not is_item
     return not (touching or goes_on_small or dashed or abbreviated or listed or spoken or halved or wordless)
 
 

@@ -226,6 +226,11 @@ def test_what_others_wrote_in_a_forum_goes(who: str) -> None:
     assert PlainText(get_segmenter()).document("t", said).texts == ["Yes, it is still slow.", "The newest one."]
 
 
+def test_lines_of_nothing_but_the_mark_of_a_quotation_go_from_any_text() -> None:
+    said = "As she said:\n> Nobody knows.\n>\n> >\n> Nobody asks."
+    assert without_leftovers(said).text.split("\n\n") == ["As she said:\n> Nobody knows.", "> Nobody asks."]
+
+
 def test_a_quotation_that_has_the_header_of_a_mail_goes() -> None:
     quoted = ["> From: Ann Lee <ann@example.org>", "> Sent: Monday", "> Subject: Tuesday", ">", "> Is the hall free?"]
     text = "\n".join(["Yes, until noon.", "", *quoted])

@@ -188,6 +188,8 @@ def test_hard_boundaries_are_found_with_few_false_ones(rules):
         ("de", ["„Es sind Birnen usw. Das weiß ich“, sagte sie.", "Sie aß Birnen usw.", "Das war alles."]),
         ("en", ["It was cold.[1]", "Nobody came late.[2][3]", "We left.[^4]", "“It rained.”¹", "It fell."]),
         ("en", ["See Sched. 2, para. 4(b) and reg. 14.", "Then pay."]),
+        ("en", ["My questions: a. Why was it built?", "b. Why did it burn?", "c. Who paid?", "I. e. you or her?"]),
+        ("de", ["Fragen: a. Warum?", "b. Wieso?", "Viele, d. h. Kinder, kamen (Anm. d. Red.)."]),
         ("de", ["Die Fa. Müller zahlt 5 Euro zzgl. MwSt. an Frau Weiß, geb. Klein.", "Birnen usw.", "Der Rest fehlt."]),
         ("de", ["Dann folgen 15 Min. Ruhezeit und 2 Std. Fahrt.", "Danach wird gebacken."]),
     ],
