@@ -12,7 +12,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +33,10 @@ LONGEST_META = 200
 """Characters of the longest cell that becomes metadata; longer ones are texts that nobody asked for."""
 BATCH = 64
 """Rows of a Parquet file that are read at a time: their texts may be long."""
-BEYOND = "beyond the last column"
-"""Key of the cells of a CSV row that stand beyond the last column."""
+HEAD = 1_000
+"""Lines of a JSON file in which a field is looked for: none need have them all."""
+FAULT = "why the row is refused"
+"""Key of the error of a row that is refused for its form."""
 DECLARED = re.compile(r"sep=(.)\s*")
 """The first line with which Excel says what separates cells."""
 QUOTED = re.compile(r'"[^"]*"')
@@ -73,8 +75,8 @@ def read_json_rows(given: ImportSource) -> Corpus:
 def csv_rows(path: Path) -> Rows:
     """Yield the rows of one CSV file, numbered from 0 as pandas numbers them; cells are strings.
 
-    What stands in a row beyond the last column is yielded under ``BEYOND``; a row of blank cells is skipped. Of several
-    columns with one name, as issue trackers write them, the second is ``NAME (2)``.
+    A row of more cells than columns is yielded with its ``FAULT``; one of blank cells is skipped. Of several columns
+    with one name, as issue trackers write them, the second is ``NAME (2)``.
 
     Raises:
         InputError: when it is not UTF-8, quotation marks are not closed or not doubled.
@@ -92,7 +94,9 @@ def csv_rows(path: Path) -> Rows:
         for number, cells in enumerate(filter(None, rows)):
             if any(map(str.strip, cells)):
                 beyond = [cell for cell in cells[len(columns) :] if cell.strip()]
-                row = dict(zip(columns, cells, strict=False)) | ({BEYOND: beyond} if beyond else {})
+                msg = f"there are more cells than columns: {', '.join(map(repr, beyond))}"
+                fault = InputError(msg, "enclose cells that contain the separator in quotation marks")
+                row = dict(zip(columns, cells, strict=False)) | ({FAULT: fault} if beyond else {})
                 yield f"{path}, line {rows.line_num + skipped}", str(number), row
     except csv.Error as error:
         msg = f"{path}, line {rows.line_num + skipped}: {error}"
@@ -101,23 +105,29 @@ def csv_rows(path: Path) -> Rows:
 
 
 def _json_rows(path: Path) -> Rows:
-    """Yield the objects of a JSON Lines file as rows; what an object within one holds is named ``OUTER.INNER``."""
-    for number, (where, line) in enumerate(read_lines(path)):
-        try:
-            row = json.loads(line)
-        except (json.JSONDecodeError, RecursionError) as error:
-            msg = f"{where} is not JSON: {error}"
-            raise InputError(msg, "write one object a line") from None
-        if not isinstance(row, dict):
-            msg = f"{where} holds a {type(row).__name__}, not an object"
-            raise InputError(msg, "write one object a line, e.g. with `jq -c '.[]' FILE > NEW.jsonl`")
-        inner = {
-            f"{name}.{key}": value
-            for name, cell in row.items()
-            if isinstance(cell, dict)
-            for key, value in cell.items()
-        }
-        yield where, str(number), row | inner
+    """Yield the objects of a JSON Lines file as rows that have all the fields of the first lines.
+
+    What an object within one holds is named ``OUTER.INNER``. Any other line is yielded with its ``FAULT``.
+    """
+    lines = read_lines(path)
+    first = [(where, _json_row(line)) for where, line in islice(lines, HEAD)]
+    fields = dict.fromkeys(name for _, row in first for name in row if name != FAULT)
+    for number, (where, row) in enumerate(chain(first, ((where, _json_row(line)) for where, line in lines))):
+        yield where, str(number), row if FAULT in row else fields | row
+
+
+def _json_row(line: str) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        return {FAULT: InputError(f"the line is not JSON: {error}", "write one object a line")}
+    if not isinstance(row, dict):
+        msg = f"the line holds a {type(row).__name__}, not an object"
+        return {FAULT: InputError(msg, "write one object a line, e.g. with `jq -c '.[]' FILE > NEW.jsonl`")}
+    inner = {
+        f"{name}.{key}": cell for name, held in row.items() if isinstance(held, dict) for key, cell in held.items()
+    }
+    return row | inner
 
 
 def _each_named(names: Iterable[str]) -> list[str]:
@@ -188,13 +198,13 @@ def _read(given: ImportSource, rows: Rows) -> Corpus:
     builder = CorpusBuilder(given.name)
     columns: Mapping[str, str] | None = None
     for where, name, row in rows:
+        if fault := row.get(FAULT):
+            builder.refuse(where, fault.problem, fault.hint)
+            continue
         columns = _columns(given, row) if columns is None else columns
         meta = _meta(row, columns)
         if given.wants(meta):
             with builder.refusing(where):
-                if beyond := row.get(BEYOND):
-                    msg = f"there are more cells than columns: {', '.join(map(repr, beyond))}"
-                    raise InputError(msg, "enclose cells that contain the separator in quotation marks")
                 _add(builder, given, where, name, {role: row.get(column) for role, column in columns.items()}, meta)
     return builder.build()
 
@@ -203,7 +213,7 @@ def _columns(given: ImportSource, row: Row) -> dict[str, str]:
     """Return role -> column, from what was asked for and from columns that have the names of roles."""
     asked = given.choices.columns
     by_name = {column.casefold(): column for column in row}
-    there = ", ".join(name for name in row if name and name != BEYOND)
+    there = ", ".join(filter(None, row))
     for role, column in asked.items():
         if role not in ROLES:
             msg = f"there is no role {role!r} of a column"

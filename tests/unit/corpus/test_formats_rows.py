@@ -136,16 +136,20 @@ def test_columns_of_one_name_are_told_apart(tmp_path):
 
 
 def test_lines_of_json_are_rows_when_their_fields_are_named(tmp_path):
-    path = lines(
-        tmp_path / "x.jsonl", {"number": 7, "body": "It stops.", "milestone": {"title": "2.4"}}, {"body": None}
-    )
+    """No line need have all fields, and a line that is no object leaves the others alone."""
+    whole = {"number": 7, "body": "It stops.", "milestone": {"title": "2.4"}}
+    path = lines(tmp_path / "x.jsonl", {"number": 6}, whole, {"number": 8, "body": None}, [1])
+    path.write_text(path.read_text() + "{cut off\n")
     corpus = load("jsonl", path, columns={"id": "number", "text": "body"})
     assert texts(corpus) == {"7": ["It stops."]}
     assert corpus.documents["7"].meta == {"milestone.title": "2.4"}
-    assert reasons(corpus) == ["the text is blank"]
-    path.write_text("[1]\n")
-    with pytest.raises(InputError, match=r"line 1 holds a list, not an object"):
-        load("jsonl", path, columns={"text": "body"})
+    assert [reason[:28] for reason in reasons(corpus)] == [
+        *["the text is blank"] * 2,
+        "the line holds a list, not a",
+        "the line is not JSON: Expect",
+    ]
+    with pytest.raises(InputError, match=r"no column 'title', only number, body, milestone, milestone.title"):
+        load("jsonl", path, columns={"text": "title"})
 
 
 def test_a_target_of_several_rows_is_one_document(tmp_path):
