@@ -59,7 +59,9 @@ class Store:
         if not self.exists(name):
             msg = f"run {self.key!r} has no {name} yet ({self.where(name)})"
             how = f" with `abcdlink {made_by} start {self.key}`" if made_by in BY_PEOPLE else ""
-            raise InputError(msg, f"run the stage {made_by!r} first{how}, or wait until it has finished")
+            raise InputError(
+                msg, f"run the stage {made_by!r} first{how}, or wait until it is over: see `abcdlink status {self.key}`"
+            )
 
     def write_text(self, name: str, text: str) -> None:
         """Write a UTF-8 text."""

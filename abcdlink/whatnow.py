@@ -155,7 +155,7 @@ def _with_people(store: Store, flow: str, waiting: Waiting, around: Surroundings
     if flow == "annotate":
         batches = store.manifest.get("annotation", {}).get("batches", 1)
         batch = f"batch {batch_of(slug)} of {batches}"
-        headline = f"Annotators answer after {batch}" if is_feedback(slug) else f"Annotators judge {batch}"
+        headline = f"Annotators look at {batch} again" if is_feedback(slug) else f"Annotators judge {batch}"
         guidelines = about_guidelines(store, batch_of(slug) + is_feedback(slug))
     else:
         guidelines = []
@@ -184,12 +184,9 @@ def _with_people(store: Store, flow: str, waiting: Waiting, around: Surroundings
     if slug == QUALIFY_SLUG:
         lines.append(Line(text="For Prolific, the study's link", command=f"abcdlink annotators prolific {store.key}"))
     lines += guidelines
-    lines.append(
-        Line(
-            text="The run continues on its own when they are done; to check again",
-            command=f"abcdlink status {store.key}",
-        )
-    )
+    over = "They are done: the run continues on its own within a minute"
+    goes_on = "The run continues on its own when they are done" if standing.done < standing.tasks else over
+    lines.append(Line(text=f"{goes_on}; to check again", command=f"abcdlink status {store.key}"))
     return headline, lines
 
 

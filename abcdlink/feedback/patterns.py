@@ -210,10 +210,11 @@ def figures_of(
     """Return the numbers of one annotator, from the judgments of everybody and the annotator's own comparisons."""
     others = sorted({comparison.other.annotator for comparison in compared})
     by_other = {name: [c for c in compared if c.other.annotator == name] for name in others}
+    everyone = [(ALL, list(compared))] if len(others) != 1 else []
     return Figures(
         annotator=annotator,
         judged=sum(judgment.annotator == annotator for judgment in judgments),
-        strictness=tuple(_strictness(name, part) for name, part in [*by_other.items(), (ALL, list(compared))]),
+        strictness=tuple(_strictness(name, part) for name, part in [*by_other.items(), *everyone]),
         own_context=context_reliance([comparison.own for comparison in compared], views),
         other_context=context_reliance([comparison.other for comparison in compared], views),
         patterns=disagreements(compared, views),

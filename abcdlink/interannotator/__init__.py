@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from abcdlink.corpus.records import Record
-from abcdlink.errors import InputError
+from abcdlink.errors import InputError, counted
 from abcdlink.interannotator.groups import Group, accepted, by_key, first, grouped, source_of, tables_of
 from abcdlink.interannotator.measures import Measures, measures_of, resampled_values
 from abcdlink.interannotator.multiple import Interval
@@ -58,7 +58,8 @@ class PairsNeeded(Record):
         """The estimate in a sentence."""
         what = self.measure if self.measure == KAPPA else f"acceptance of {self.measure}"
         if self.more is None or self.interval_width is None:
-            return f"{what}: no estimate for {self.pairs} pairs: {self.note}."
+            from_these = f"cannot be told from {counted(self.pairs, 'pair')}"
+            return f"{what}: how many more pairs a narrow interval takes {from_these}: {self.note}."
         now = f"the interval over {self.pairs} pairs is {self.interval_width:.2f} wide"
         if not self.more:
             return f"{what}: {now}, which is enough for {self.width:g}."
@@ -87,7 +88,7 @@ def pairs_needed(
     pairs = len({source_of(group)[0] for group in groups})
     known = PairsNeeded(measure=measure, width=width, pairs=pairs, judged=len(groups))
     if pairs < FEWEST_PAIRS:
-        return known.model_copy(update={"note": f"at least {FEWEST_PAIRS} judged pairs are needed for an estimate"})
+        return known.model_copy(update={"note": f"at least {FEWEST_PAIRS} judged pairs are needed"})
     return _of_kappa(known, groups) if measure == KAPPA else _of_acceptance(known, groups)
 
 

@@ -103,7 +103,7 @@ class BatchPreview(Record):
             *((f"left out: {reason}", count) for reason, count in self.left_out.items()),
             *((f"target sentences left out: {reason}", count) for reason, count in self.targets_left_out.items()),
             ("filter: minimum words", self.filters.min_words),
-            ("filter: excluded", ", ".join(map(name_of_pattern, self.filters.exclude)) or "nothing"),
+            ("filter: excluded", ", ".join(dict.fromkeys(map(name_of_pattern, self.filters.exclude))) or "nothing"),
             ("filter: without proposals too", "yes" if self.filters.unproposed else "no"),
         ]
 

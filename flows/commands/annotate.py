@@ -207,7 +207,9 @@ def show(run: RunArgument, batch: MaybeBatchOption = None, json: JsonOption = Fa
         name = batch_file(number, AGREEMENT)
         over = store.exists(name)
         found[number] = store.read_record(name, Agreement) if over else batches.pull_partial(store, number)
-        if not json:
+        if not json and not over and not found[number].judged:
+            say(f"Run {run}, batch {number}: no candidate was judged by all whom it takes yet.")
+        elif not json:
             print_agreement(found[number], f"Run {run}, batch {number}{'' if over else ' so far'}")
             print_details(details_so_far(store, number, partial=not over), tables=False)
     if json:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,6 +15,9 @@ from abcdlink.layout import NATURAL, batch_file, batch_of, is_feedback
 from abcdlink.store import Store, existing_run
 from abcdlink.waiting import Waiting, WaitsFor, waiting_of
 from flows.commands.status import WaitOption, answer, group, resume_run
+
+if TYPE_CHECKING:
+    from abcdlink.feedback import Outcome
 
 FLOW = "annotate"
 
@@ -58,10 +61,8 @@ def show(
     if outcome and not (outcome.acknowledged or outcome.missing or outcome.cases):
         say("There was no round: nobody was asked in Label Studio.")
     elif outcome:
-        say(
-            f"Of {outcome.cases} disagreements, {outcome.answered} were judged again and {outcome.resolved} resolved; "
-            f"did not confirm that they read the guidelines: {', '.join(outcome.missing) or 'nobody'}."
-        )
+        again = f"{outcome.answered} were judged again and {outcome.resolved} resolved"
+        say(f"Of {outcome.cases} disagreements, {again}. {_who_read(outcome)}")
         for one in store.find_records(batch_file(batch, ACKNOWLEDGEMENTS), Acknowledgement):
             if one.question or one.comment:
                 said = "still has a question" if one.question else "says"
@@ -101,6 +102,12 @@ def start(
     answer(store, told, json, wait, waiting.flow_run)
 
 
+def _who_read(outcome: Outcome) -> str:
+    if outcome.missing:
+        return f"They did not confirm that they read the guidelines: {', '.join(outcome.missing)}."
+    return "All confirmed that they read the guidelines."
+
+
 def _waits_for_coordinator(store: Store) -> Waiting:
     """Return what the run waits for; ``InputError`` when it is not the coordinator's word on a batch."""
     key, waiting = store.key, waiting_of(store, FLOW)
@@ -110,9 +117,13 @@ def _waits_for_coordinator(store: Store) -> Waiting:
     if waiting is not None and about and waiting.kind is WaitsFor.ANNOTATORS:
         msg = f"the clarifications of run {key!r} have already been accepted"
         raise InputError(msg, f"`abcdlink feedback close {key}` continues without those who have not answered")
-    whom = {WaitsFor.ANNOTATORS: "the annotators of", WaitsFor.COORDINATOR: "your Go for"}
-    what = f"{whom[waiting.kind]} {waiting.slug}" if waiting and waiting.kind in whom else "nothing"
-    msg = f"run {key!r} waits for {what}, not for feedback"
+    whom = {WaitsFor.ANNOTATORS: "waits for the annotators of", WaitsFor.COORDINATOR: "waits for your Go for"}
+    what = (
+        f"{whom[waiting.kind]} batch {batch_of(waiting.slug)}"
+        if waiting and waiting.kind in whom
+        else "does not wait for you"
+    )
+    msg = f"run {key!r} {what}: there is no feedback to give now"
     raise InputError(msg, f"`abcdlink status {key}` shows where it stands")
 
 

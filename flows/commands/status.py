@@ -269,7 +269,7 @@ def waits_for_people(store: Store, name: str, flow: str) -> Waiting:
     """Return what the run waits for; ``InputError`` when it is not people of this kind."""
     waiting = waiting_of(store, flow)
     if waiting is None or waiting.kind is not WaitsFor.ANNOTATORS or not is_of(name, waiting.slug):
-        msg = f"run {store.key!r} is not waiting for anyone in {name}"
+        msg = f"run {store.key!r} is not waiting for the people of `abcdlink {name}`"
         raise InputError(msg, f"`abcdlink status {store.key}` says what it waits for")
     return waiting
 

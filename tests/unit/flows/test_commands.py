@@ -80,7 +80,7 @@ def test_interim_results_are_shown_and_a_full_pull_is_refused(server: FakeLabelS
     pools = {pool.key: pool for pool in open_run(RUN).read_records(POOLS, Pool)}
     assert called("annotate", "show", RUN)["batches"]["1"]["judged"] == len(pools[keys[0]].candidates)
     told = call("annotate", "show", RUN)
-    assert "no estimate for 1 pairs: at least 5 judged pairs are needed" in told
+    assert "cannot be told from 1 pair: at least 5 judged pairs are needed" in " ".join(told.split())
     with pytest.raises(InputError, match="not complete"):
         call("annotate", "pull", RUN)
 
@@ -140,7 +140,7 @@ def test_a_closed_batch_continues_with_its_present_answers(
     monkeypatch.setattr("tasks.runs.reach_server", lambda: None)
     # The watcher was faster: there is nothing to resume any more.
     monkeypatch.setattr("tasks.runs.resume", lambda flow_run, _form=None: bool(resumed.append(flow_run)))
-    with pytest.raises(InputError, match="is not waiting for anyone"):
+    with pytest.raises(InputError, match="is not waiting for the people of `abcdlink annotate`"):
         call("annotate", "close", RUN)
     store = open_run(RUN)
     wait_for(store, "f1", "annotate", WaitsFor.ANNOTATORS, "batch-1")
@@ -268,8 +268,8 @@ def test_show_lists_annotators_questions_at_the_end_of_the_round(run: Store) -> 
 @pytest.mark.parametrize(
     ("kind", "slug", "problem"),
     [
-        (WaitsFor.ANNOTATORS, batch_slug(1), "waits for the annotators of batch-1, not for feedback"),
-        (WaitsFor.NOTHING, batch_slug(2), "waits for nothing, not for feedback"),
+        (WaitsFor.ANNOTATORS, batch_slug(1), "waits for the annotators of batch 1: there is no feedback"),
+        (WaitsFor.NOTHING, batch_slug(2), "does not wait for you: there is no feedback to give now"),
     ],
 )
 def test_starting_is_refused_when_there_is_nothing_to_accept(

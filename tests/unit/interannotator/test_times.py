@@ -148,7 +148,7 @@ def test_too_few_judgments_are_reported(judgments: list[Judgment], tmp_path: Pat
     result = agreement(judgments)
     artifacts.show_agreement(run_of(tmp_path, judgments), 1, result)
     assert shown["spring-agreement-1"]["table"][0]["kappa"] == result.note
-    assert "no estimate" in shown["spring-agreement-1-details"]["markdown"]
+    assert "cannot be told from" in shown["spring-agreement-1-details"]["markdown"]
 
 
 def test_three_annotators_are_shown(tmp_path: Path, shown: dict[str, dict[str, Any]]):
