@@ -132,7 +132,7 @@ def preview(
         filters = checked_filters(found.filters, said)
         resume_run(waiting.flow_run, {**filters.model_dump(mode="json"), "go": False})
         told = "The candidates are being chosen again; then the batch waits for your Go again."
-        answer(store, told, json, wait, waiting.flow_run)
+        answer(store, told, json, wait, waiting)
         return
     page = store.where(batch_file(batch, PREVIEW_PAGE))
     if json:
@@ -164,7 +164,7 @@ def go(run: RunArgument, wait: WaitOption = False, json: JsonOption = False) -> 
         f"Batch {batch} of run {run} goes to annotators. `abcdlink status {run}` shows the links to send, and the one "
         "by which people create accounts."
     )
-    answer(store, told, json, wait, waiting.flow_run)
+    answer(store, told, json, wait, waiting)
 
 
 def _waits_for_go(store: Store) -> Waiting:

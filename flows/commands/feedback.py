@@ -99,7 +99,7 @@ def start(
     told = f"Run {run} continues after the feedback on batch {batch}, with {accepted}."
     if not without_round:
         told += f" `abcdlink status {run}` shows the links to send, and the one by which people create accounts."
-    answer(store, told, json, wait, waiting.flow_run)
+    answer(store, told, json, wait, waiting)
 
 
 def _who_read(outcome: Outcome) -> str:

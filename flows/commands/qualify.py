@@ -195,6 +195,8 @@ def confirm(
         told += [f"{one}." for one in doubtful]
         told += ["To take others, run the command again with --accounts: it replaces the decision."]
     waiting = waiting_of(store, "qualify")
-    if waiting is not None and waiting.kind is WaitsFor.COORDINATOR:
+    if waiting is not None and waiting.kind is not WaitsFor.COORDINATOR:
+        waiting = None
+    if waiting is not None:
         resume_run(waiting.flow_run, {"qualified": list(decision.annotators)})
-    answer(store, " ".join(told), json, wait, waiting.flow_run if waiting else "")
+    answer(store, " ".join(told), json, wait, waiting)

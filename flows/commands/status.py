@@ -17,7 +17,7 @@ from abcdlink.errors import AbcdlinkError, InputError
 from abcdlink.layout import is_batch, is_feedback
 from abcdlink.settings import get_settings
 from abcdlink.store import Store, all_runs, existing_run
-from abcdlink.waiting import Waiting, WaitsFor, all_waiting, close_project, standing_of, waiting_of
+from abcdlink.waiting import Waiting, WaitsFor, all_waiting, close_project, standing_of, wait_for, waiting_of
 
 if TYPE_CHECKING:
     from abcdlink.whatnow import Surroundings
@@ -234,7 +234,7 @@ def close_of(name: str, flow: str) -> Callable[..., None]:
                 overlap = store.manifest.get("annotation", {}).get("overlap", 0)
                 fewer = f"abcdlink export {run} --needed {overlap - 1}"
                 told += f" (`{fewer}` gives one to those that fewer people judged)" if overlap > ENOUGH else ""
-        answer(store, f"{told}.", json, wait, waiting.flow_run)
+        answer(store, f"{told}.", json, wait, waiting)
 
     close.__doc__ = f"""Stop waiting for people: continue with the answers so far.
 
@@ -245,14 +245,20 @@ def close_of(name: str, flow: str) -> Callable[..., None]:
     return close
 
 
-def answer(store: Store, told: str, json: bool, wait: bool, resumed: str) -> None:
-    """Print what was done; with ``wait``, also what to do next once the resumed flow run stops again."""
+def answer(store: Store, told: str, json: bool, wait: bool, resumed: Waiting | None) -> None:
+    """Print what was done; with ``wait``, also what to do next once the resumed flow run stops again.
+
+    ``resumed``: what it waited for until now. The flow needs seconds to note that it is at work.
+    """
+    for flow, waiting in list(all_waiting(store)):
+        if waiting == resumed:
+            wait_for(store, waiting.flow_run, flow, WaitsFor.NOBODY, waiting.slug)
     if wait:
         from tasks.runs import wait_while_working
 
         if not json:
             say(told)
-        wait_while_working(store, resumed)
+        wait_while_working(store, resumed.flow_run if resumed else "")
         show_now(store, json)
     elif json:
         print_json({"run": store.key, "said": told})

@@ -209,7 +209,12 @@ def test_a_batch_is_previewed_filtered_and_given_go(isolated_home: Path, monkeyp
         call("annotate", "preview", RUN, "--exclude", "(")
     assert resumed == []
     assert "being chosen again" in called("annotate", "preview", RUN, "--min-words", "7", "--exclude", "^Read")["said"]
+    assert called("status", RUN)["items"][0]["headline"] == "The flow annotate is running"
+    with pytest.raises(InputError, match="waits for your Go"):
+        call("annotate", "go", RUN)
+    wait_for(store, "f1", "annotate", WaitsFor.COORDINATOR, "batch-1")
     called("annotate", "preview", RUN, "--exclude", "", "--exclude", "^Read")
+    wait_for(store, "f1", "annotate", WaitsFor.COORDINATOR, "batch-1")
     call("annotate", "go", RUN)
     now = preview.filters.model_dump(mode="json")
     assert resumed == [
