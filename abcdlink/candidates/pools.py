@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
+from abcdlink.corpus.counts import repeated_pairs
 from abcdlink.corpus.records import Corpus, Document, Pair, Record, Refusal
 from abcdlink.domain import PoolSizes, SentenceFilter, SourceFilter
 from abcdlink.errors import InputError, counted
@@ -139,7 +140,7 @@ def split_batches(pairs: Sequence[Pair], batches: int = 2) -> dict[str, int]:
     return {pair.id: 1 + index * batches // len(pairs) for index, pair in enumerate(pairs)}
 
 
-NO_BATCH = "the pair is in no batch"
+NO_BATCH, REPEATS = "the pair is in no batch", "the pair repeats both texts of another"
 
 Decided = dict[tuple[str, str], tuple[str, ...]]
 """(pair, source) -> decided target ids, best first, none twice."""
@@ -189,11 +190,13 @@ def build_pools(
     known = [_known(corpus, one.decisions, refused) for one in proposals]
     filtered: Counter[str] = Counter()
     pools: list[Pool] = []
+    repeated = repeated_pairs(corpus)
     for pair in corpus.pairs:
         target = corpus.target_of(pair)
+        no_pool = NO_BATCH if pair.id not in batch_of else REPEATS if pair.id in repeated else ""
         left_out = rules.targets.left_out_of(target)
         for source in corpus.source_of(pair).sentences:
-            reason = NO_BATCH if pair.id not in batch_of else rules.sources.reason_to_leave_out(source.text)
+            reason = no_pool or rules.sources.reason_to_leave_out(source.text)
             if reason:
                 filtered[reason] += 1
                 continue

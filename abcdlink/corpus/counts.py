@@ -174,7 +174,7 @@ SUSPICIOUS = re.compile(
 """What reads as if it were written for a model. Prompts show all texts as data, so it can end nothing; a model may
 still do what it says: look at documents from strangers."""
 LIKE_INSTRUCTIONS = "Sentences that read like instructions to a model"
-REPEATED = "Pairs with the same two texts as another pair, which people would judge again"
+REPEATED = "Pairs with the same two texts as another pair, which people are not asked about again"
 HOLD_HIDDEN = "Sentences with characters that nobody sees (soft hyphens, without width, turning letters around)"
 GARBLED = (
     "Garbled sentences, as UTF-8 was read as {0}: save the original as UTF-8 again, or mend the file with "
@@ -190,19 +190,23 @@ def is_suspicious(text: str) -> bool:
 def remarks(corpus: Corpus) -> list[Note]:
     """Return notes of what is worth a look: odd sentences, and pairs that repeat both texts of another one."""
     found: defaultdict[str, list[str]] = defaultdict(list)
-    contents: dict[str, int] = {}
     for document in corpus.documents.values():
-        contents[document.id] = hash(tuple(document.texts))
         for sentence in document.sentences:
             for what in _oddities(sentence.text):
                 seen = HIDDEN.sub("\N{REPLACEMENT CHARACTER}", " ".join(sentence.text.split())[:80])
                 found[what].append(f"{document.id}, {sentence.id}: {seen}")
-    pairs: dict[tuple[int, int], str] = {}
-    for pair in corpus.pairs:
-        first = pairs.setdefault((contents[pair.source], contents[pair.target]), pair.id)
-        if first != pair.id:
-            found[REPEATED].append(f"{pair.id} repeats {first}")
-    return [Note.of(what, items) for what, items in found.items()]
+    found[REPEATED] += [f"{pair} repeats {first}" for pair, first in repeated_pairs(corpus).items()]
+    return [Note.of(what, items) for what, items in found.items() if items]
+
+
+def repeated_pairs(corpus: Corpus) -> dict[str, str]:
+    """Return the pairs that repeat both texts of an earlier one -> that one."""
+    contents = {document.id: hash(tuple(document.texts)) for document in corpus.documents.values()}
+    firsts: dict[tuple[int, int], str] = {}
+    found = (
+        (pair.id, firsts.setdefault((contents[pair.source], contents[pair.target]), pair.id)) for pair in corpus.pairs
+    )
+    return {pair: first for pair, first in found if pair != first}
 
 
 def _oddities(text: str) -> Iterator[str]:

@@ -12,7 +12,8 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
-from abcdlink.candidates.pools import PoolMode, count_left_out, split_batches
+from abcdlink.candidates.pools import REPEATS, PoolMode, count_left_out, split_batches
+from abcdlink.corpus.counts import repeated_pairs
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Record
 from abcdlink.domain import Domain, SourceFilter, targets_of
@@ -148,9 +149,9 @@ def preview_batch(store: Store, domain: Domain, batch: int, overlap: int) -> Bat
     # What an audit of labels judges is a random sample, of which nothing is left out.
     names = _pairs_of(store, plan, batch) | {pool.pair for pool in pools} if plan else set[str]()
     nothing = plan.mode.nothing if plan else ""
-    pairs = [pair for pair in corpus.pairs if pair.id in names]
+    pairs, repeated = [pair for pair in corpus.pairs if pair.id in names], repeated_pairs(corpus)
     left_out = Counter(
-        filters.reason_to_leave_out(sentence.text) or nothing
+        REPEATS if pair.id in repeated else filters.reason_to_leave_out(sentence.text) or nothing
         for pair in pairs
         for sentence in corpus.source_of(pair).sentences
         if (pair.id, sentence.id) not in asked

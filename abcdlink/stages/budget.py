@@ -15,6 +15,7 @@ from pydantic import Field
 
 from abcdlink.candidates.budget import BudgetRules, Order, Yield
 from abcdlink.candidates.pools import Next, pools_of
+from abcdlink.corpus.counts import repeated_pairs
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Corpus, Pair, Record
 from abcdlink.domain import Domain, targets_of
@@ -119,7 +120,8 @@ def choose_batch(
     run = _Run(store, read_corpus_from(store, NATURAL), _tables(store, NATURAL, linker), linker)
     earlier = [read_choice(store, number) for number in range(1, batch)]
     done = {pair for choice in earlier for pair in choice.pairs}
-    left = [pair for pair in run.corpus.pairs if pair.id not in done]
+    again = repeated_pairs(run.corpus)
+    left = [pair for pair in run.corpus.pairs if pair.id not in done and pair.id not in again]
     said = [one for choice in earlier for one in said_of(store, choice.batch)]
     seconds = measured_seconds(store, range(1, batch))
     rules = rules.model_copy(update={"seconds": seconds}) if seconds else rules

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from abcdlink.candidates.pools import (
     NO_BATCH,
+    REPEATS,
     PoolMode,
     PoolResult,
     PoolRules,
@@ -72,6 +73,17 @@ def test_filters_are_counted_by_reason():
 
 def test_a_pair_in_no_batch_is_counted():
     assert build([decision(("t1",))], [], batch_of={}).filtered == {NO_BATCH: 3}
+
+
+def test_a_pair_that_repeats_both_texts_of_another_is_not_asked_about_again():
+    once = corpus()
+    copies = [document(f"{name}2", once.documents[name].texts, f"{name}{{n}}") for name in "ab"]
+    pairs = [*once.pairs, Pair(id="q", source="a2", target="b2")]
+    twice = builders.corpus(pairs, *once.documents.values(), *copies)
+    first = [decision(("t1",)), decision(("b1",), source="a0", pair="q")]
+    result = build(first, [], corpus=twice, batch_of={"p": 1, "q": 1})
+    assert [pool.pair for pool in result.pools] == ["p"]
+    assert result.filtered[REPEATS] == 3
 
 
 def test_unknown_ids_are_refused_and_the_rest_is_kept():

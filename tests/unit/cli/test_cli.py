@@ -128,7 +128,7 @@ def test_import_reports_changes_totals_and_the_preview(run: Run, tmp_path: Path)
             "HTML entities, which were decoded: 2 (p (1).source, p.source)",
             "wrapped lines, which were joined within paragraphs: 2 (p (1).source, p.source)",
             "were not read: 1 (notes.docx)",
-            "which people would judge again: 1 (p repeats p (1))",
+            "which people are not asked about again: 1 (p repeats p (1))",
             "Refused: 2",
             "lone.target.txt contains NUL bytes",
         ):
