@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import cached_property
 from typing import IO
@@ -11,7 +11,7 @@ from abcdlink.corpus.builder import CorpusBuilder
 from abcdlink.corpus.counts import remarks
 from abcdlink.corpus.leftovers import LinePattern
 from abcdlink.corpus.plain_text import PlainText
-from abcdlink.corpus.segmentation import Segmenter
+from abcdlink.corpus.segmentation import Segmenter, get_segmenter
 from abcdlink.drops.ledger import (
     DropResult,
     Entry,
@@ -27,7 +27,7 @@ from abcdlink.drops.ledger import (
     settle,
 )
 from abcdlink.drops.reading import Fingerprint, Part, fingerprint, lines, uncompressed
-from abcdlink.drops.sources import DropFile, LocalSource, Source, open_source
+from abcdlink.drops.sources import WHOLE_SECONDS, DropFile, LocalSource, Source, open_source
 from abcdlink.folders import Folder
 
 __all__ = [
@@ -40,6 +40,7 @@ __all__ = [
     "read_ledger",
     "settle",
     "take",
+    "waiting",
 ]
 
 SUFFIX, ZIPPED = ".jsonl", ".jsonl.gz"
@@ -68,6 +69,15 @@ def take(
     return _Take(source, ledger, PlainText(segmenter, remove=remove), limit).run()
 
 
+def waiting(source: Source, ledger: Folder) -> list[Waiting]:
+    """Return the files that are not taken yet, each with the reason."""
+    look = _Take(source, ledger, PlainText(get_segmenter()), 0)
+    for file in source.files():
+        if not look.is_done(file):
+            look.keeping_waiting(file, look.entry_of)
+    return look.result.waiting
+
+
 class _Take:
     def __init__(self, source: Source, ledger: Folder, texts: PlainText, limit: int) -> None:
         self.source, self.ledger, self.texts, self.left = source, ledger, texts, limit
@@ -78,16 +88,12 @@ class _Take:
 
     def run(self) -> DropResult:
         for file in self.source.files():
-            if self._is_done(file):
+            if self.is_done(file):
                 continue
             if self.left <= 0:
                 self.result.more = True
                 break
-            try:
-                if entry := self._entry(file):
-                    self._read(file, entry)
-            except OSError as error:
-                self._wait(file, f"it cannot be read: {error.strerror or error}")
+            self.keeping_waiting(file, self._take)
         self.builder.note(*self.texts.notes())
         self.result.corpus = corpus = self.builder.build()
         corpus.notes.extend(remarks(corpus))
@@ -100,14 +106,26 @@ class _Take:
             self.ledger, {one for entry in self.entries.values() for one in (*entry.history, entry.digest)}
         )
 
-    def _is_done(self, file: DropFile) -> bool:
+    def keeping_waiting(self, file: DropFile, do: Callable[[DropFile], object]) -> None:
+        """Do something with a file, or note that it waits as it cannot be read."""
+        try:
+            do(file)
+        except OSError as error:
+            self._wait(file, f"it cannot be read: {error.strerror or error}")
+
+    def _take(self, file: DropFile) -> None:
+        if entry := self.entry_of(file):
+            self._read(file, entry)
+
+    def is_done(self, file: DropFile) -> bool:
+        """Tell whether there is nothing new in a file."""
         entry = self.entries.get(file.name)
         return entry is not None and entry.stamp == file.stamp and entry.state is not State.TAKING
 
     def _wait(self, file: DropFile, reason: str) -> None:
         self.result.waiting.append(Waiting(name=file.name, reason=reason))
 
-    def _entry(self, file: DropFile) -> Entry | None:
+    def entry_of(self, file: DropFile) -> Entry | None:
         """Return the entry of a file that is to be read, a new one when its content is new."""
         before = self.entries.get(file.name)
         if before and before.stamp == file.stamp:
@@ -121,7 +139,8 @@ class _Take:
             self._wait(file, CHANGING)
             return None
         if file.name.endswith(SUFFIX) and not (found.ended or file.whole or found.refused):
-            self._wait(file, "its last line has no end yet")
+            minutes = f"{WHOLE_SECONDS // 60:.0f} minutes after its last change"
+            self._wait(file, f"its last line has no end yet; it is read when it has, or {minutes}")
             return None
         entry = self._new_entry(file, found, before)
         if entry.state is State.TAKING:

@@ -65,7 +65,7 @@ def run_drops(
 
     Example: `abcdlink run drops --wait`
     """
-    from abcdlink.drops import accounts, open_source
+    from abcdlink.drops import accounts, open_source, waiting
     from abcdlink.settings import get_settings
     from abcdlink.stages.intake import base_of_drops
 
@@ -80,6 +80,8 @@ def run_drops(
         wait_for(flow_run)
         for told in accounts(ledger_of(settings.drops_source)):
             say(told)
+        for one in waiting(open_source(settings.drops_source), ledger_of(settings.drops_source)):
+            say(f"{one.name}: waits, {one.reason}")
         say("Runs of new data are among all runs: abcdlink runs")
     elif not json:
         say("What was taken, and what cannot be used and why, is on that page; here with --wait.")

@@ -25,6 +25,7 @@ from abcdlink.drops import (
     reading,
     settle,
     take,
+    waiting,
 )
 from abcdlink.errors import InputError
 from abcdlink.folders import LocalFolder
@@ -214,6 +215,10 @@ def test_what_came_of_each_file_is_told_with_the_reasons(drops):
     drops.put("b.jsonl", line("p") + line("q", topic="x") + b"{\n" * 11)
     drops.put("a.csv", b"pair,source\n")
     drops.run()
+    drops.put("c.jsonl", line("r")[:-1])
+    assert [(one.name, one.reason[:30]) for one in waiting(drops.source, drops.ledger)] == [
+        ("c.jsonl", "its last line has no end yet; ")
+    ]
     first, why, second, *bad = accounts(drops.ledger)
     assert first == "a.csv: quarantined, 0 pairs"
     assert why.startswith("  it is not a .jsonl file")
