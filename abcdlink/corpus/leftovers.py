@@ -1,7 +1,7 @@
 """Lines of plain text that are not part of what was written or said: removed before sentences are cut.
 
 Page numbers, running heads and rules, quoted mail and signatures, code and stack traces, pictures and heads of tables,
-cues and time stamps, what a program repeats, the fields before a Markdown text.
+cues and time stamps, what a program repeats, the fields before a text.
 A line is removed whole, or loses the time stamp at its start; all that is removed is returned, with its place and the
 reason.
 """
@@ -9,8 +9,10 @@ reason.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
-from itertools import groupby, pairwise
+from itertools import groupby, pairwise, takewhile
+from operator import itemgetter
 
 from abcdlink.corpus.lines import AGAIN, CODE, CUE, FRONT, HEAD, PAGE, PICTURE, RULE, STAMP, TRACE, Lines, Rest
 from abcdlink.corpus.mail import remove_mail
@@ -35,6 +37,17 @@ FRONT_NAME = re.compile(
     r"^(?:title|date|authors?|layout|tags|categor(?:y|ies)|draft|slug|lang|permalink|description)\b"
 )
 """A field that site generators know: without one, lines like ``Ann: Hello.`` between rules may be the text itself."""
+
+FIELD = re.compile(r"^\s*(?P<name>[^\W\d_][\w /'’-]{1,28}?)\s*:\s+\S.{0,120}$")  # noqa: RUF001 - an apostrophe
+FIELD_NAME = re.compile(
+    r"date|duration|length|authors?|written by|reported by|participants?(?: id)?|interview(?:er|ee)|respondent"
+    r"|moderator|transcri(?:ber|bed by|ption)|record(?:ed|ing)(?: on| by)?|project|study|language|published|updated"
+    r"|datum|dauer|autor(?:in)?|verfasser(?:in)?|teilnehmer(?:in)?|befragter?|projekt|sprache|durée|auteure?"
+    r"|enquêteu(?:r|se)|fecha|duración|autora?|entrevistadora?|entrevistad[ao]|data|durata|autore|intervistat[oa]",
+    re.IGNORECASE,
+)
+"""What is said of a document before it begins, such as ``Interviewer: K. Osei``: nothing that anybody would link."""
+MOST_TITLES, LEAST_FIELDS = 2, 2
 
 FENCE = re.compile(r"^\s*(```|~~~|\{(?:code|noformat)(?=[:}]))")
 """The start of code, in Markdown or as issue trackers have it: ``{code:bash}``."""
@@ -99,7 +112,7 @@ def without_leftovers(text: str, further: Sequence[LinePattern] = ()) -> Rest:
     for number, line in list(lines.left()):
         if RULED.match(line):
             lines.remove(number, RULE)
-    for find in (_code, _tables, _cues, _pages, remove_mail, _stamps, _repeated):
+    for find in (_fields, _code, _tables, _cues, _pages, remove_mail, _stamps, _repeated):
         find(lines)
     return lines.rest()
 
@@ -112,6 +125,23 @@ def _front_matter(lines: Lines) -> None:
         if any(map(FRONT_NAME.match, fields)) and all(map(FRONT_LINE.match, fields)):
             for number in range(end + 1):
                 lines.remove(number, FRONT)
+
+
+def _fields(lines: Lines) -> None:
+    """Remove known fields from the block of fields that opens a text, perhaps after its titles."""
+    fields = [(number, FIELD.match(line)) for number, line in lines.left()]
+    titles = sum(1 for _ in takewhile(lambda field: not field[1], fields[: MOST_TITLES + 1]))
+    times = Counter(field["name"].casefold() for _, field in fields if field)
+    known = [
+        number
+        for number, field in takewhile(itemgetter(1), fields[titles:])
+        if field
+        and FIELD_NAME.fullmatch(field["name"])
+        and times[field["name"].casefold()] == 1  # else somebody speaks
+    ]
+    if titles <= MOST_TITLES and len(known) >= LEAST_FIELDS:
+        for number in known:
+            lines.remove(number, FRONT)
 
 
 def _code(lines: Lines) -> None:

@@ -283,6 +283,20 @@ def test_two_lines_are_the_header_of_a_mail_where_the_sender_has_an_address(fiel
     assert document.texts == ([field] if field.startswith("Subject") else []) + ["We sail on Sundays."]
 
 
+def test_the_fields_at_the_head_of_a_transcript_go_and_speakers_stay() -> None:
+    head = ["INTERVIEW 3", "", "Participant: P03 (nurse)", "Ward: 4B", "Interviewer: K. Osei", "Date: 3 March 2025", ""]
+    talk = ["Interviewer: Who is on call?", "Respondent: Nobody.", "Interviewer: Nobody?", "Respondent: No."]
+    texts = PlainText(get_segmenter())
+    named = texts.document("a", "\n".join([*head, *talk])).texts
+    assert named == ["INTERVIEW 3", "Ward: 4B", "Interviewer: K. Osei", *talk]
+    initials = texts.document("b", "\n".join([*head, "KO: Who is on call?", "P03: Nobody."])).texts
+    assert initials == ["INTERVIEW 3", "Ward: 4B", "KO: Who is on call?", "P03: Nobody."]
+    assert {one.why for one in texts.removed} == {"front matter"}
+    assert texts.document("c", "\n".join(talk)).texts == talk
+    sheet = ["Serves: 4", "Oven: 180 degrees", "Language: plain", "Beat the eggs."]
+    assert texts.document("d", "\n".join(sheet)).texts == sheet
+
+
 @pytest.mark.parametrize(
     "front",
     [
