@@ -28,7 +28,7 @@ SIDES = 2
 BARE_NUMBER = re.compile(r"^\d{1,5}$")
 INDENTED = 8
 """Blanks before a number from which it is set apart from the text."""
-RULED = re.compile(r"^\s*(?:[|+:=_*~.·•–—-]\s*){3,}$")  # noqa: RUF001 - what rules are drawn with
+RULED = re.compile(r"^\s*(?:[|+:=_*~#.·•–—-]\s*){3,}$")  # noqa: RUF001 - what rules are drawn with
 
 FRONT_MARK = ("---", "+++")
 FRONT_LINE = re.compile(r"^\s*(?:[\w.-]+\s*[:=](?:\s|$)|-\s|[\]}#])|^\s+\S")

@@ -13,7 +13,7 @@ from itertools import islice, pairwise
 from abcdlink.characters import without_hidden
 from abcdlink.corpus.leftovers import LinePattern, without_leftovers
 from abcdlink.corpus.records import NOTED, Document, Note, RemovedLine, Tally
-from abcdlink.corpus.segmentation import ROW, UNSPACED, Segmenter
+from abcdlink.corpus.segmentation import BULLETS, ROW, UNSPACED, Segmenter
 from abcdlink.errors import InputError
 from abcdlink.languages import END, begins_small
 
@@ -33,7 +33,7 @@ TAGS = re.compile(
 """Tags besides blocks: what else stands in angle brackets, such as ``<host>`` or ``<ada@example.org>``, is text."""
 HIDDEN = frozenset(("script", "style", "head"))
 LINE_END = re.compile("\r\n|[\r\n\u2028\u2029]")
-BULLET = re.compile(r"(?:[-–—•*·‣◦▪]|\(?(?:\d{1,3}|[A-Za-z])[.)])\s")  # noqa: RUF001 - dashes that open list items
+BULLET = re.compile(rf"(?:[–—*·‣{BULLETS}-]|\(?(?:\d{{1,3}}|[A-Za-z])[.)])\s")  # noqa: RUF001 - dashes that open list items
 LATEX = re.compile(r"^[ \t]*\\(?:documentclass|begin\{document\})", re.MULTILINE)
 COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 MOST_LISTED = 100_000

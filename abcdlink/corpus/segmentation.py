@@ -77,10 +77,12 @@ BEFORE_NUMBERS = re.compile(
     r"|(?<!\d[ \u00a0])(?!(?:km|kg|cm|mm|hrs?|pm|tv|TV)\.)[B-DF-HJ-NP-TV-XZb-df-hj-np-tv-xz][b-df-hj-np-tv-xz]{1,4})\.$"
 )
 """Abbreviations that stand before a number in the same sentence, and any short word without vowels, such as ``wt.``."""
-LETTERED = re.compile(r"^\((?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})\)\s+")
-"""The mark of a list item, in brackets: ``sentencex`` cuts no line that begins with one."""
+BULLETS = "•\u2043⁌⁍■□▪▫▶▸►◆◇○●◦★☆➢➣➤\uf0a7\uf0b7"
+UNCUT = re.compile(rf"^(?:\((?:\d{{1,3}}|[A-Za-z]|[ivxIVX]{{1,4}})\)\s+|[{BULLETS}]\s*)+")
+"""The mark of a list item, in brackets or a bullet: ``sentencex`` cuts no line that begins with one."""
 LIST_MARK = re.compile(
-    r"^(?:(?:#{1,6}|>+|[*+-])\s+)*(?:\*\*|__)?\(?(?:\d{1,3}(?:\.\d{1,3}){0,4}|[A-Za-z]|[ivxIVX]{1,4}|h[1-6]|(?:P\.){1,2}S|N\.B)[.)]$"
+    rf"^(?:(?:#{{1,6}}|>+|[*+{BULLETS}-])\s+)*"
+    r"(?:\*\*|__)?\(?(?:\d{1,3}(?:\.\d{1,3}){0,4}|[A-Za-z]|[ivxIVX]{1,4}|h[1-6]|(?:P\.){1,2}S|N\.B)[.)]$"
 )
 """The mark of a list item, a heading (``h3.``) or a postscript; before it may be what Markdown puts before such."""
 NOTES = "(?:\\[\\^?\\w{1,4}\\]|[\u00b9\u00b2\u00b3\u2070-\u2079])+"
@@ -226,7 +228,7 @@ class Segmenter:
         if ROW.fullmatch(line):
             yield line
             return
-        mark = LETTERED.match(line)
+        mark = UNCUT.match(line)
         if mark:
             yield mark[0]
             line = line[mark.end() :]
@@ -305,7 +307,8 @@ def _is_boundary(text: str, following: str, goes_on: re.Pattern[str] | None) -> 
     shortened = NEVER_LAST.search(before) or NEVER_LAST_ELSEWHERE.search(before)
     abbreviated = titled or shortened or (BEFORE_NUMBERS.search(before) and re.match(r"\W?\d", after))
     # (1) one. (2) two. (3) three.
-    listed = LIST_MARK.match(before) or LABELLED.match(before) or (MARKED_PART.match(after) and MARKED.search(before))
+    marked = LIST_MARK.match(before) or UNCUT.fullmatch(before)
+    listed = marked or LABELLED.match(before) or (MARKED_PART.match(after) and MARKED.search(before))
     spoken = SPEAKER.match(after) and QUOTED.search(before)
     halved = DOUBLED.search(before) and DOUBLED.match(after.split(" ")[0])
     wordless = not re.search(r"\w", after)

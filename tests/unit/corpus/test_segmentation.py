@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from abcdlink.corpus.segmentation import LABELS, Segmenter, get_segmenter
+from abcdlink.corpus.segmentation import BULLETS, LABELS, Segmenter, get_segmenter
 from abcdlink.errors import InputError
 
 
@@ -80,6 +80,12 @@ NAMES = st.sampled_from(["Q", "A", "Interviewer", "Witness", "Ms. Fox", "THE COU
 def test_a_list_number_stays_with_its_sentence(items):
     sentences = [f"{label} {number}. {text}" for label, number, text in items]
     assert get_segmenter().split(" ".join(sentences)) == sentences
+
+
+@given(st.lists(SENTENCES, min_size=1, max_size=3), st.sampled_from([*BULLETS, "-", "*", "‣", "(a)", "3."]))
+def test_sentences_behind_a_bullet_are_cut_like_any_others(sentences, bullet):
+    first, *rest = sentences
+    assert get_segmenter().split(" ".join([bullet, *sentences])) == [f"{bullet} {first}", *rest]
 
 
 @given(st.lists(st.tuples(NAMES, st.sampled_from(["No.", "No. I did not.", "Yes.", "Why?", "No. Never."])), max_size=5))
