@@ -7,7 +7,7 @@ from bisect import bisect
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, partial
 from importlib.util import find_spec
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 from typing import TYPE_CHECKING
 
 import regex
@@ -155,6 +155,10 @@ MARKED_PART = re.compile(r"\(\d{1,2}\)\s+[^\W\dA-ZÀ-Þ]")
 """A numbered part of a sentence; a whole one has a capital letter."""
 GOES_ON = regex.compile(rf"[{OPENING}]*{LOWER}(?!\p{{Lu}})")
 """A lower-case letter; names such as ``iPhone`` begin with one too and have a capital next to it."""
+ENDED = regex.compile(r"\p{L}{3}(?<!\betc)(?:\.|[!?]+)$")
+BEGUN = regex.compile(r"\p{L}{3}(?<!\betc)(?:\.|[!?]+)\s+(\p{L})(?![.)])")
+"""The letter after what may end a sentence: where most are small, the writer does not mind capitals."""
+LEAST_SMALL = 2
 DOUBLED = re.compile(r"(?:^|\W)([A-Z])\1\.$")
 """Half of a Spanish abbreviation in the plural, such as ``EE. UU.``"""
 TOUCHING = re.compile(r"[.!?\u2026][)\]]?$")
@@ -222,7 +226,9 @@ class Segmenter:
         if self._max_length and longest > self._max_length:
             msg = f"one line has {longest} characters, more than the {self._max_length} that {self.name} can read"
             raise InputError(msg, "add line breaks between paragraphs")
-        return [sentence for line in lines if line for sentence in _sentences(self._pieces(line), self._goes_on)]
+        careless = _is_careless(text)
+        cut = (_sentences(self._pieces(line), self._goes_on, careless) for line in lines if line)
+        return list(chain.from_iterable(cut))
 
     def _pieces(self, line: str) -> Iterator[str]:
         if ROW.fullmatch(line):
@@ -276,7 +282,14 @@ def _is_quoted(before: str) -> bool:
     return opened or before.count('"') % 2 == 1
 
 
-def _sentences(pieces: Iterable[str], goes_on: re.Pattern[str] | None) -> Iterator[str]:
+def _is_careless(text: str) -> bool:
+    """Tell whether sentences begin with small letters, as in chats and comments."""
+    begun = BEGUN.findall(text)
+    small = sum(map(str.islower, begun))
+    return small >= LEAST_SMALL and 2 * small > len(begun)
+
+
+def _sentences(pieces: Iterable[str], goes_on: re.Pattern[str] | None, careless: bool) -> Iterator[str]:
     """Join the pieces that one sentence was wrongly cut into, and cut what holds two."""
     text = ""
     for piece in pieces:
@@ -284,14 +297,14 @@ def _sentences(pieces: Iterable[str], goes_on: re.Pattern[str] | None) -> Iterat
             text, piece = text + tail[0], piece[tail.end() :]  # noqa: PLW2901 - the rest of the piece
         if text.strip() and (behind := REACTION.match(piece) or REFERENCE.match(piece)):
             text, piece = text + behind[0], piece[behind.end() :]  # noqa: PLW2901 - the rest of the piece
-        if text and _is_boundary(text, piece, goes_on):
+        if text and _is_boundary(text, piece, goes_on, careless):
             yield from _apart(text)
             text = ""
         text += piece
     yield from _apart(text)
 
 
-def _is_boundary(text: str, following: str, goes_on: re.Pattern[str] | None) -> bool:
+def _is_boundary(text: str, following: str, goes_on: re.Pattern[str] | None, careless: bool) -> bool:
     before, after = text.strip(), following.strip()
     if not before or not after:
         return False
@@ -313,7 +326,7 @@ def _is_boundary(text: str, following: str, goes_on: re.Pattern[str] | None) -> 
     halved = DOUBLED.search(before) and DOUBLED.match(after.split(" ")[0])
     wordless = not re.search(r"\w", after)
     is_item = NEXT_ITEM.match(after) or DOTTED_ENDS.search(f"{before} {after}")
-    goes_on_small = GOES_ON.match(after) and not is_item
+    goes_on_small = GOES_ON.match(after) and not is_item and not (careless and ENDED.search(before))
     return not (touching or goes_on_small or dashed or abbreviated or listed or spoken or halved or wordless)
 
 

@@ -99,6 +99,25 @@ def test_an_answer_ends_where_another_speaker_starts(turns):
 
 
 @pytest.mark.parametrize(
+    ("sentences", "split"),
+    [
+        (
+            ["great app!", "but it crashes... often.", "the update made it worse, approx. ten times.", "fix it pls"],
+            True,
+        ),
+        (
+            ["it leaks.", "why?", "i turned it off, e.g. at night.", "We cut the supply etc. and left.", "no idea."],
+            True,
+        ),
+        (["Put in the flour, salt etc. and stir for min. ten turns.", "It is max. two litres.", "Serve."], False),
+    ],
+)
+def test_sentences_that_begin_small_are_cut_where_most_do(rules, sentences, split):
+    assert rules.split(" ".join(sentences)) == sentences
+    assert (len(rules.split("It rose. " * 9 + " ".join(sentences))) == 9 + len(sentences)) is not split
+
+
+@pytest.mark.parametrize(
     "sentences",
     [
         ["Q. Did you see it?", "A. No.", "Q. Why?", "A. I was ill."],
