@@ -170,6 +170,8 @@ def test_sentences_addressed_to_a_model_are_counted(text: str) -> None:
         "It returned on Monday, and the alarm was false.",
         "The set {a, b} is closed.",
         "The assistant coach resigned.",
+        "[x] Tested by our team.",
+        "[laughs] We never had one.",
     ],
 )
 def test_ordinary_sentences_are_not_counted(text: str) -> None:
