@@ -167,7 +167,7 @@ SUSPICIOUS = re.compile(
     | ^\s*(?:system|assistant|user)\s*:
     | <\|[^|>]{1,40}\|> | </?s> | \[/?INST\b | \#{3}\ *(?:instruction|response|system)
     | \{\s*"[^"]{1,40}"\s*:\s*(?:true|false|null|"|\[|\{)
-    | ^\s*(?-i:\[[A-Z]\w{1,19}\])\s*"?\w
+    | ^\s*(?-i:\[(?:[A-Z]\w{1,19}|[a-z]\d{1,4})\])\s*"?\w
     """,
     re.IGNORECASE | re.VERBOSE,
 )
