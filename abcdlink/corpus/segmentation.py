@@ -227,7 +227,7 @@ class Segmenter:
             msg = f"one line has {longest} characters, more than the {self._max_length} that {self.name} can read"
             raise InputError(msg, "add line breaks between paragraphs")
         careless = _is_careless(text)
-        cut = (_sentences(self._pieces(line), self._goes_on, careless) for line in lines if line)
+        cut = (_sentences(self._pieces(line), self._goes_on, careless or _is_careless(line)) for line in lines if line)
         return list(chain.from_iterable(cut))
 
     def _pieces(self, line: str) -> Iterator[str]:
@@ -283,7 +283,7 @@ def _is_quoted(before: str) -> bool:
 
 
 def _is_careless(text: str) -> bool:
-    """Tell whether sentences begin with small letters, as in chats and comments."""
+    """Tell whether most sentences of a text, or of what one person wrote in a line of it, begin small."""
     begun = BEGUN.findall(text)
     small = sum(map(str.islower, begun))
     return small >= LEAST_SMALL and 2 * small > len(begun)

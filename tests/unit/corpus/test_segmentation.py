@@ -114,7 +114,9 @@ def test_an_answer_ends_where_another_speaker_starts(turns):
 )
 def test_sentences_that_begin_small_are_cut_where_most_do(rules, sentences, split):
     assert rules.split(" ".join(sentences)) == sentences
-    assert (len(rules.split("It rose. " * 9 + " ".join(sentences))) == 9 + len(sentences)) is not split
+    formal = "It rose. " * 9
+    assert (len(rules.split(formal + " ".join(sentences))) == 9 + len(sentences)) is not split
+    assert len(rules.split(formal + "\n" + " ".join(sentences))) == 9 + len(sentences)
 
 
 @pytest.mark.parametrize(
