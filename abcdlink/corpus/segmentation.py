@@ -155,9 +155,11 @@ MARKED_PART = re.compile(r"\(\d{1,2}\)\s+[^\W\dA-ZÀ-Þ]")
 """A numbered part of a sentence; a whole one has a capital letter."""
 GOES_ON = regex.compile(rf"[{OPENING}]*{LOWER}(?!\p{{Lu}})")
 """A lower-case letter; names such as ``iPhone`` begin with one too and have a capital next to it."""
-ENDED = regex.compile(r"\p{L}{3}(?<!\betc)(?:\.|[!?]+)$")
-BEGUN = regex.compile(r"\p{L}{3}(?<!\betc)(?:\.|[!?]+)\s+(\p{L})(?![.)])")
+ENDED = regex.compile(r"\p{L}{3}(?<!\betc)(?:\.|\s?[!?]+)$")
+BEGUN = regex.compile(r"\p{L}{3}(?<!\betc)(?:\.|\s?[!?]+)\s+(\p{L})(?![.)])")
 """The letter after what may end a sentence: where most are small, the writer does not mind capitals."""
+SHOUTED = regex.compile(r"[!?]{2}\s+(?=\p{Ll})")
+"""What ``sentencex`` takes for no end before a small letter."""
 LEAST_SMALL = 2
 DOUBLED = re.compile(r"(?:^|\W)([A-Z])\1\.$")
 """Half of a Spanish abbreviation in the plural, such as ``EE. UU.``"""
@@ -209,6 +211,7 @@ class Segmenter:
             ITEM_ENDS,
             DOTTED_ENDS,
             MARK_ALONE,
+            SHOUTED,
             WORDS_IN.get(language),
         )
         self.documents_cut = 0
