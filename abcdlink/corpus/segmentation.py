@@ -158,7 +158,7 @@ GOES_ON = regex.compile(rf"[{OPENING}]*{LOWER}(?!\p{{Lu}})")
 ENDED = regex.compile(r"\p{L}{3}(?<!\betc)(?:\.|\s?[!?]+)$")
 BEGUN = regex.compile(r"\p{L}{3}(?<!\betc)(?:\.|\s?[!?]+)\s+(\p{L})(?![.)])")
 """The letter after what may end a sentence: where most are small, the writer does not mind capitals."""
-SHOUTED = regex.compile(r"[!?]{2}\s+(?=\p{Ll})")
+SHOUTED = regex.compile(r"(?:[!?]{2}|\s[!?])\s+(?=\p{Ll})")
 """What ``sentencex`` takes for no end before a small letter."""
 LEAST_SMALL = 2
 DOUBLED = re.compile(r"(?:^|\W)([A-Z])\1\.$")

@@ -102,13 +102,14 @@ def test_an_answer_ends_where_another_speaker_starts(turns):
     ("sentences", "split"),
     [
         (
-            ["great app!", "but it crashes... often.", "the update made it worse, approx. ten times.", "fix it pls"],
+            ["great app!!", "but it crashes... often.", "the update made it worse, approx. ten times.", "fix it pls"],
             True,
         ),
         (
             ["it leaks.", "why?", "i turned it off, e.g. at night.", "We cut the supply etc. and left.", "no idea."],
             True,
         ),
+        (["c'est trop cher !!", "on paye tout.", "vous y pensez ?", "merci"], True),
         (["Put in the flour, salt etc. and stir for min. ten turns.", "It is max. two litres.", "Serve."], False),
     ],
 )
