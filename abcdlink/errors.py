@@ -120,6 +120,15 @@ def fault_in(error: ValidationError, whole: str = "it") -> str:
     return f"{field}: {said}" if field else said
 
 
+SENTENCE = re.compile(r"^[a-z](?=[a-z]* )|(?<=[^.\s]{2}\. )[a-z](?=[a-z]* )")
+"""Where a sentence of an error begins, which says its problem and a hint in lower case."""
+
+
+def as_sentences(error: str) -> str:
+    """Return the text of an error with sentences that begin with capital letters."""
+    return SENTENCE.sub(lambda found: found[0].upper(), error)
+
+
 def first_line(error: BaseException) -> str:
     """Return the first line of an error's text, without a full stop."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0][:300].rstrip(".")

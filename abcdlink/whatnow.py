@@ -5,12 +5,12 @@ Computed from the run's folder alone, so that the command line, a run page and t
 
 from __future__ import annotations
 
-import re
 from datetime import datetime
 from string import ascii_uppercase
 
 from abcdlink.boundaries import CORRECTED, SEGMENTATION
 from abcdlink.corpus.records import Record
+from abcdlink.errors import as_sentences
 from abcdlink.feedback.guidelines import domain_has_changed
 from abcdlink.layout import (
     AGREEMENT,
@@ -38,10 +38,6 @@ OF_PEOPLE = {
     "adjudicate": "An adjudicator decides where annotators differ",
     "coding": "Coders sort wrong predictions into patterns",
 }
-
-
-SENTENCE = re.compile(r"^[a-z](?=[a-z]* )|(?<=[^.\s]{2}\. )[a-z](?=[a-z]* )")
-"""Where a sentence of an error begins, which says its problem and a hint in lower case."""
 
 
 class Line(Record):
@@ -142,7 +138,7 @@ def item_of(store: Store, flow: str, waiting: Waiting, around: Surroundings) -> 
 
 
 def _how_to_fix(store: Store, flow: str, told: str) -> list[Line]:
-    why = SENTENCE.sub(lambda found: found[0].upper(), told.rstrip(".")) or "See its log"
+    why = as_sentences(told.rstrip(".")) or "See its log"
     again = "Once the cause is fixed, continue where it stopped"
     lines = [Line(text=why), Line(text=again, command=f"abcdlink continue {store.key}")]
     if flow == "start" and not store.exists(STAGES["corpus"]):

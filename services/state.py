@@ -11,7 +11,7 @@ from typing import Any
 
 import psutil
 
-from abcdlink.errors import InputError, counted
+from abcdlink.errors import InputError, as_sentences, counted
 from abcdlink.settings import PROJECT_ROOT, SECRETS_FILE, Settings, get_settings
 from services import SILENT_SECONDS, Service, ServiceState, Stack, read_heartbeat
 from services.credentials import COORDINATOR, PREFECT_AUTH, with_secrets
@@ -44,7 +44,7 @@ def status(settings: Settings | None = None) -> Stack:
         looks.append(lambda: _remote(LLM, settings.llm_base_url, llm_models(settings)[1]))
     with ThreadPoolExecutor(len(looks)) as threads:
         services = list(threads.map(lambda look: look(), looks))
-    notes = [*map(str, out_of_date(settings, supervisor)), *_other_home(supervisor.home)]
+    notes = [*(as_sentences(str(one)) for one in out_of_date(settings, supervisor)), *_other_home(supervisor.home)]
     return Stack(services=services, login=_login(settings, services), notes=notes)
 
 

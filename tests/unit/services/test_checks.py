@@ -216,7 +216,7 @@ def test_status_of_servers_elsewhere(tmp_path, server):
 
 
 @pytest.mark.parametrize(
-    ("age", "said"), [(-60, ""), (1e9, "watcher still runs the code from before")], ids=["newer", "older"]
+    ("age", "said"), [(-60, ""), (1e9, "Watcher still runs the code from before")], ids=["newer", "older"]
 )
 def test_programs_that_are_older_than_the_code_are_named(tmp_path, monkeypatch, age, said):
     infos = {
