@@ -9,6 +9,7 @@ from pathlib import Path
 from pydantic import Field, ValidationError
 
 from abcdlink.corpus.records import Record
+from abcdlink.errors import as_sentences
 from abcdlink.folders import write_atomically
 
 MARK = "ABCDLINK_STARTED_BY"
@@ -112,7 +113,8 @@ class Heartbeat(Record):
             return f"{minutes}: {self.error}" if self.error else minutes
         runs = {fault: [name for name, its in self.faults.items() if its == fault] for fault in self.faults.values()}
         return "; ".join(
-            f"{'run' if len(names) == 1 else 'runs'} {', '.join(names)}: {fault}" for fault, names in runs.items()
+            f"{'run' if len(names) == 1 else 'runs'} {', '.join(names)}{as_sentences(': ' + fault.rstrip('.'))}"
+            for fault, names in runs.items()
         )
 
 

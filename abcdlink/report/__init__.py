@@ -75,7 +75,9 @@ def _of_judgments(content: Content) -> Iterator[Step]:
         content.decisions.summary.total.open if content.decisions else sum(map(len, content.disagreements.values()))
     )
     if open_ones:
+        resolved = 0 if content.decisions else sum(one.outcome.resolved for one in content.rounds if one.outcome)
         what = f"{counted(open_ones, 'disagreement')} that nobody has decided"
+        what += f", {resolved} of them resolved after feedback" if resolved else ""
         section = "adjudication" if content.decisions else "disagreements"
         yield Step(what, section, f"abcdlink adjudicate start {content.key}")
     if content.coding and content.coding.incomplete:
