@@ -198,13 +198,17 @@ def gather(store: Store, rule: LabelRule, licence: str, needed: int | None = Non
 
     Raises:
         InputError: when the run has no judgments yet, or no adjudications for the rule that needs them, or
-            they name accounts instead of pseudonyms.
+            they name accounts instead of pseudonyms, or more judgments are needed than were asked for.
     """
     store.require(JUDGMENTS, "annotate")
     if rule is LabelRule.ADJUDICATED:
         store.require(ADJUDICATIONS, "adjudicate")
     judgments = store.read_records(JUDGMENTS, Judgment)
     adjudications = store.find_records(ADJUDICATIONS, Adjudication)
+    asked = judgments_needed(store, judgments)
+    if needed and needed > asked:
+        msg = f"{needed} judgments are more than the {asked} that each candidate of run {store.key!r} was to get"
+        raise InputError(msg, f"take {asked} or fewer, or no candidate has a label")
     people = [person for name in (ANNOTATORS, ADJUDICATORS) for person in store.find_records(name, Annotator)]
     _refuse_accounts(store, JUDGMENTS, "judgment", [judgment.annotator for judgment in judgments], people)
     _refuse_accounts(store, ADJUDICATIONS, "adjudication", [one.adjudicator for one in adjudications], people)
@@ -213,7 +217,7 @@ def gather(store: Store, rule: LabelRule, licence: str, needed: int | None = Non
         corpus=read_corpus_from(store, NATURAL),
         judgments=judgments,
         rule=rule,
-        needed=needed or judgments_needed(store, judgments),
+        needed=needed or asked,
         simulated=frozenset(person.annotator for person in people if person.simulated),
         adjudications=adjudications,
         licence=licence.strip(),

@@ -206,7 +206,7 @@ def checked_filters(now: SourceFilter, said: Mapping[str, Any]) -> SourceFilter:
     try:
         return SourceFilter.model_validate({**now.model_dump(), **said})
     except ValidationError as error:
-        hint = "min_words is an integer of at least 1, exclude a list of regular expressions"
+        hint = "for a mark as it is, put a backslash before it: \\( finds (; --min-words takes 1 or more"
         raise InputError(fault_in(error), hint) from None
 
 

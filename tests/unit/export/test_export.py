@@ -228,6 +228,8 @@ def test_a_label_needs_all_the_requested_judgments(hostile: Store):
     hostile.note("annotation", {"batches": 2, "overlap": 3})
     rows = rows_of(hostile)
     assert all((row.link is None) == (len(row.judgments) < 3) for row in rows)
+    with pytest.raises(InputError, match="4 judgments are more than the 3"):
+        export_dataset(hostile, needed=4)
     fewer = export_dataset(hostile, needed=2)
     assert (fewer.needed, fewer.unlabelled) == (2, sum(len(row.judgments) < 2 for row in rows))
     assert fewer.unlabelled < sum(row.link is None for row in rows)
