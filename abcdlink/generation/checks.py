@@ -80,13 +80,17 @@ class Checks:
             (length < self._domain.settings.sources.min_words, f"it has only {length} words"),
             (length > longest, f"it has {length} words, more than {longest}"),
             (not ends_like_a_sentence(text), "it does not end like a sentence"),
-            (PLACEHOLDER.search(text) is not None, "it holds a placeholder or markup"),
+            (self._is_form(text), "it holds a placeholder or markup"),
             (len(set(said)) / len(said) < MIN_DISTINCT, "it repeats its own words"),
             (own in taken, "it repeats an earlier sentence"),
             (own in self._examples, "it repeats an example of the prompt"),
             (script_of(text) not in scripts(self._language), f"it is not in {language_name(self._language)}"),
         )
         return next((reason for broken, reason in rules if broken), "") or self._copy(said)
+
+    def _is_form(self, text: str) -> bool:
+        """Tell whether a text holds a placeholder or markup that its target document lacks: code has brackets too."""
+        return any(not any(found in own for own in self._texts) for found in PLACEHOLDER.findall(text))
 
     def _copy(self, said: list[str]) -> str:
         own = " ".join(said)

@@ -53,9 +53,11 @@ def _of_people(content: Content) -> Iterator[Step]:
     for one in content.rounds:
         if not one.is_over or one.outcome is None:
             continue
-        if one.outcome.missing:
-            names = ", ".join(one.outcome.missing)
-            yield Step(f"Did not acknowledge the guidelines after batch {one.batch}: {names}", "feedback")
+        later = {judgment.annotator for judgment in content.judgments if judgment.batch > one.batch}
+        # Who judged none of the batches since then need not know.
+        if missing := [who for who in one.outcome.missing if not later or who in later]:
+            what = f"Did not acknowledge the guidelines after batch {one.batch}: {', '.join(missing)}"
+            yield Step(what, "feedback")
         if one.outcome.questions:
             names = ", ".join(one.outcome.questions)
             what = f"Still have a question after the feedback on batch {one.batch}: {names}"

@@ -306,6 +306,14 @@ def test_good_sentences_have_no_fault(text):
     assert Checks(TARGET, DOMAIN).sentence(text, set()) == ""
 
 
+def test_code_is_no_placeholder_where_the_target_has_code_too():
+    target = document("t", ["Run `sync --all` on every <host> first.", "It was dear."])
+    written = "The command `sync` hung on <host> again."
+    assert Checks(target, DOMAIN).sentence(written, set()) == ""
+    assert "placeholder" in Checks(TARGET, DOMAIN).sentence(written, set())
+    assert "placeholder" in Checks(target, DOMAIN).sentence("The command hung on [name of host] again.", set())
+
+
 def test_a_long_quotation_is_a_fault():
     said = "The council met on Tuesday and voted by nine to four to close the old swimming hall for good."
     target = document("t", [said])
