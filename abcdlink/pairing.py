@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 RUN = 8
 """Words in a sequence that two documents share or not."""
 NEAREST = 10
-"""Sources that are looked at for each target, the most similar first."""
+"""Sources that are looked at for each target, the most similar first; more where more are wanted."""
+MOST = 1000
 ROWS_AT_ONCE = 500
 EXAMPLES = 5
 
@@ -60,7 +61,7 @@ class PairingRule(Record):
     reprint: float = Field(
         1.0, gt=0, le=1, description="share of eight-word sequences in common that makes one a reprint"
     )
-    most: int = Field(1, ge=1, le=NEAREST, description="at most this many sources for a target, the most similar")
+    most: int = Field(1, ge=1, le=MOST, description="at most this many sources for a target, the most similar")
 
     @model_validator(mode="after")
     def _something_is_asked_for(self) -> PairingRule:
@@ -229,7 +230,7 @@ def _nearest(
             if target in source_set:  # of two documents that can be either, the earlier is the source
                 allowed &= ~both_ways | (places < rank[target])
             there = np.flatnonzero(allowed)
-            best = there[np.argsort(-similar[row, there], kind="stable")[:NEAREST]]
+            best = there[np.argsort(-similar[row, there], kind="stable")[: max(NEAREST, rule.most)]]
             if len(best):
                 yield target, [(sources[at], float(similar[row, at])) for at in best]
 

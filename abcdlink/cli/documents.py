@@ -84,7 +84,7 @@ def pair(
         float, typer.Option(min=0.01, max=1, help="Share of eight-word sequences in common that makes one a reprint.")
     ] = 1.0,
     most: Annotated[
-        int, typer.Option(min=1, max=10, help="At most this many sources for a target, the most similar.")
+        int, typer.Option(min=1, max=1000, help="At most this many sources for a target, the most similar.")
     ] = 1,
     sources: Annotated[
         list[str] | None, typer.Option(help="FIELD=VALUE: which documents can be sources; repeatable.")

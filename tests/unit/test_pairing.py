@@ -27,6 +27,13 @@ def found(documents: Corpus, **rule: object) -> list[tuple[str, str]]:
     return [(pair.source, pair.target) for pair in propose(documents, PairingRule.model_validate(rule), "en").pairs()]
 
 
+def test_a_target_may_have_many_sources():
+    issues = [make(f"i{n}", REPORT, kind="issue", version="2") for n in range(12)]
+    documents = of(*issues, make("notes", BRIDGE, kind="release", version="2"))
+    roles = {"sources": {"kind": ["issue"]}, "targets": {"kind": ["release"]}}
+    assert len(found(documents, by=["version"], most=12, **roles)) == 12
+
+
 def test_reviews_are_paired_with_their_paper():
     documents = of(
         make("r1", CHESS, paper="a", kind="review"),
