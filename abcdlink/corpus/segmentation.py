@@ -156,9 +156,11 @@ MARKED_PART = re.compile(r"\(\d{1,2}\)\s+[^\W\dA-ZÀ-Þ]")
 GOES_ON = regex.compile(rf"[{OPENING}]*{LOWER}(?!\p{{Lu}})")
 """A lower-case letter; names such as ``iPhone`` begin with one too and have a capital next to it."""
 ENDED = regex.compile(r"\p{L}{3}(?<!\betc)(?:\.|\s?[!?]+)$")
-BEGUN = regex.compile(r"\p{L}{3}(?<!\betc)(?:\.|\s?[!?]+)\s+(\p{L})(?![.)])")
+BEGUN = re.compile(
+    r"[.!?](?:(?<=[^\W\d_]{3}[.!?])|(?<=[^\W\d_]{3}\s[!?])|(?<=[!?]{2}))(?<!\betc\.)\s+([^\W\d_])(?![.)])"
+)
 """The letter after what may end a sentence: where most are small, the writer does not mind capitals."""
-SHOUTED = regex.compile(r"(?:[!?]{2}|\s[!?])\s+(?=\p{Ll})")
+SHOUTED = re.compile(r"[!?](?:(?<=[!?]{2})|(?<=\s[!?]))\s+(?=[^\W\d_A-ZÀ-Þ])")
 """What ``sentencex`` takes for no end before a small letter."""
 LEAST_SMALL = 2
 DOUBLED = re.compile(r"(?:^|\W)([A-Z])\1\.$")
@@ -328,8 +330,9 @@ def _is_boundary(text: str, following: str, goes_on: re.Pattern[str] | None, car
     spoken = SPEAKER.match(after) and QUOTED.search(before)
     halved = DOUBLED.search(before) and DOUBLED.match(after.split(" ")[0])
     wordless = not re.search(r"\w", after)
-    is_item = NEXT_ITEM.match(after) or DOTTED_ENDS.search(f"{before} {after}")
-    goes_on_small = GOES_ON.match(after) and not is_item and not (careless and ENDED.search(before))
+    goes_on_small = GOES_ON.match(after) and not (
+        (careless and ENDED.search(before)) or NEXT_ITEM.match(after) or DOTTED_ENDS.search(f"{before} {after}")
+    )
     return not (touching or goes_on_small or dashed or abbreviated or listed or spoken or halved or wordless)
 
 
