@@ -181,9 +181,12 @@ class S3Folder:
     @contextmanager
     def open(self, name: str) -> Iterator[BinaryIO]:
         """Download the object to a temporary file and open that."""
+        from boto3.s3.transfer import TransferConfig
+
         with tempfile.TemporaryFile() as file:
             with s3_errors(self.where(name)):
-                self.client.download_fileobj(self.bucket, self.key(name), file)
+                twice = TransferConfig(num_download_attempts=2)  # of requests that are tried again themselves
+                self.client.download_fileobj(self.bucket, self.key(name), file, Config=twice)
             file.seek(0)
             yield file
 
@@ -265,9 +268,13 @@ def s3_errors(where: str) -> Iterator[None]:
         PartialCredentialsError,
         ReadTimeoutError,
     )
+    from s3transfer.exceptions import RetriesExceededError
 
     try:
-        yield
+        try:
+            yield
+        except RetriesExceededError as error:  # of a download, which is tried again from its beginning
+            raise error.last_exception from None
     except ClientError as error:
         code = error.response.get("Error", {}).get("Code", "")
         if code in {"NoSuchKey", "404"}:
@@ -285,7 +292,7 @@ def s3_errors(where: str) -> Iterator[None]:
         address = urlsplit(str(error.kwargs["endpoint_url"]))
         msg = f"S3 cannot be used for {where}: no server answers at {address.scheme}://{address.netloc}"
         raise ServiceError(msg, "check that server, the network and ABCDLINK_S3_ENDPOINT_URL") from None
-    except BotoCoreError as error:
+    except (BotoCoreError, ConnectionError, TimeoutError) as error:
         msg = f"S3 cannot be used for {where}: {error}"
         raise ServiceError(msg, "check AWS credentials, the network and ABCDLINK_S3_ENDPOINT_URL") from None
 

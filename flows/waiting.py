@@ -100,6 +100,7 @@ def replace(artifact_id: UUID, artifact: Artifact) -> bool:
 
 SHOWN = "what-now"
 RAISED = re.compile(r"^(Flow run encountered an exception: )?(\w+Error: )?")
+NOT_FOUND, MISSING = "FileNotFoundError: ", "this file is missing: "
 
 
 def show_what_now(store: Store, flow_run: str) -> None:
@@ -129,7 +130,7 @@ def failed(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> None:
 
 def in_words(message: str | None) -> str:
     """Return a failed run's message without what Prefect and Python put before it."""
-    return RAISED.sub("", message or "", count=1)
+    return RAISED.sub(lambda found: MISSING if found[2] == NOT_FOUND else "", message or "", count=1)
 
 
 def _note(flow: Flow[..., Any], flow_run: FlowRun, kind: WaitsFor, told: str = "") -> None:

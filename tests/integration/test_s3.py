@@ -11,6 +11,7 @@ from unittest.mock import Mock
 import pytest
 from botocore.exceptions import ClientError, ConnectTimeoutError, ReadTimeoutError
 from moto.server import ThreadedMotoServer
+from s3transfer.exceptions import RetriesExceededError
 from typer.testing import CliRunner
 
 from abcdlink.cli.app import make_app
@@ -229,3 +230,6 @@ def test_a_server_that_keeps_quiet_or_refuses_our_keys_is_a_clear_error(bucket, 
     monkeypatch.setattr(folder.client, "head_object", Mock(side_effect=error))
     with pytest.raises(ServiceError, match=said):
         folder.exists("a")
+    monkeypatch.setattr(folder.client, "download_fileobj", Mock(side_effect=RetriesExceededError(error)))
+    with pytest.raises(ServiceError, match=said), folder.open("a"):
+        pass

@@ -124,7 +124,8 @@ def test_a_run_that_could_not_note_its_failure_is_noted_by_the_watcher(restarted
     long_ago, now = datetime.now(UTC) - timedelta(hours=1), datetime.now(UTC)
     gone = "Flow run encountered an exception: ServiceError: S3 cannot be used for s3://b/r"
     at_work = run_of("at-work", Failed(message=gone), start_time=long_ago)
-    unknown = run_of("unknown", Failed(message=gone), start_time=now + timedelta(seconds=1))
+    lost = "Flow run encountered an exception: FileNotFoundError: s3://b/r/x"
+    unknown = run_of("unknown", Failed(message=lost), start_time=now + timedelta(seconds=1))
     older = run_of("older", Failed(message=gone), start_time=long_ago)
     part = run_of("part", Failed(message=gone), start_time=now, parent_task_run_id=uuid4())
     often = run_of("often today", Crashed(), run_count=6).model_copy(update={"parameters": {"run": "often"}})
@@ -141,7 +142,8 @@ def test_a_run_that_could_not_note_its_failure_is_noted_by_the_watcher(restarted
     assert look_at_all(server, STALE, shown=shown).done == []
     noted = [waiting_of(open_run(key), "annotate") for key in ("at-work", "unknown", "often", "older", "part")]
     assert [one and (one.kind, one.told) for one in noted] == [
-        *[(WaitsFor.FIX, "S3 cannot be used for s3://b/r")] * 2,
+        (WaitsFor.FIX, "S3 cannot be used for s3://b/r"),
+        (WaitsFor.FIX, "this file is missing: s3://b/r/x"),
         (WaitsFor.FIX, flows.reconcile.TOO_OFTEN),
         *(None, None),
     ]
