@@ -150,6 +150,10 @@ def propose(corpus: Corpus, rule: PairingRule, language: str) -> Pairing:
     for group in _groups(documents, rule, dates, pairing.refused):
         sources = [index for index in group if _fits(documents[index], rule.sources)]
         targets = [index for index in group if _fits(documents[index], rule.targets)]
+        if rule.reprint < 1 and not set(sources) & set(targets):
+            sources, targets = (
+                _newest(documents, one, rule, rank, dates, runs, pairing.refused) for one in (sources, targets)
+            )
         for target, near in _nearest(vectors, sources, targets, rule, dates, rank):
             pairing.proposed += _judged(documents, target, near, rule, runs)
     return pairing
@@ -265,13 +269,43 @@ def _judged(
         )
 
 
+def _newest(
+    documents: Sequence[Document],
+    side: Sequence[int],
+    rule: PairingRule,
+    rank: Mapping[int, int],
+    dates: Mapping[int, int],
+    runs: dict[int, frozenset[int]],
+    refused: list[Refusal],
+) -> list[int]:
+    """Return the sources, or the targets, without those of which there is a later version (agencies send updates)."""
+    having: dict[int, list[int]] = {}
+    kept = []
+    for index in sorted(side, key=lambda one: -rank[one]):
+        own = _runs_of(documents, index, runs)
+        common = Counter(other for run in own for other in having.get(run, ()))
+        of_it = (other for other, count in common.items() if count >= rule.reprint * min(len(own), len(runs[other])))
+        near = (other for other in of_it if rule.days is None or dates[other] - dates[index] <= rule.days)
+        if (later := next(near, None)) is not None:
+            reason = f"{documents[later].id!r} is a later version of it"
+            refused.append(Refusal(where=f"document {documents[index].id!r}", reason=reason))
+            continue
+        kept.append(index)
+        for run in own:
+            having.setdefault(run, []).append(index)
+    return sorted(kept)
+
+
+def _runs_of(documents: Sequence[Document], index: int, runs: dict[int, frozenset[int]]) -> frozenset[int]:
+    if index not in runs:
+        said = [word for text in documents[index].texts for word in words(text)]
+        starts = range(max(1, len(said) - RUN + 1))
+        runs[index] = frozenset(hash(tuple(said[start : start + RUN])) for start in starts)
+    return runs[index]
+
+
 def _shared(documents: Sequence[Document], one: int, other: int, runs: dict[int, frozenset[int]]) -> float:
-    for index in (one, other):
-        if index not in runs:
-            said = [word for text in documents[index].texts for word in words(text)]
-            starts = range(max(1, len(said) - RUN + 1))
-            runs[index] = frozenset(hash(tuple(said[start : start + RUN])) for start in starts)
-    fewer, more = sorted((runs[one], runs[other]), key=len)
+    fewer, more = sorted((_runs_of(documents, index, runs) for index in (one, other)), key=len)
     return len(fewer & more) / len(fewer)
 
 

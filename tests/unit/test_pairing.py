@@ -27,6 +27,20 @@ def found(documents: Corpus, **rule: object) -> list[tuple[str, str]]:
     return [(pair.source, pair.target) for pair in propose(documents, PairingRule.model_validate(rule), "en").pairs()]
 
 
+def test_of_several_versions_of_a_story_only_the_last_is_paired():
+    update = make("a-2", f"{REPORT} Two people were hurt.", by="a", day="2026-03-02T09:00")
+    documents = of(
+        make("a-1", REPORT, by="a", day="2026-03-02T06:00"),
+        update,
+        make("b-1", BRIDGE, by="b", day="2026-03-02"),
+    )
+    rule = {"date": "day", "days": 0, "most": 3, "sources": {"by": ["a"]}, "targets": {"by": ["b"]}}
+    assert set(found(documents, **rule)) == {("a-2", "b-1"), ("a-1", "b-1")}
+    assert found(documents, reprint=0.5, **rule) == [("a-2", "b-1")]
+    refused = propose(documents, PairingRule.model_validate({**rule, "reprint": 0.5}), "en").refused
+    assert [one.why for one in refused] == ["document 'a-1': 'a-2' is a later version of it"]
+
+
 def test_a_target_may_have_many_sources():
     issues = [make(f"i{n}", REPORT, kind="issue", version="2") for n in range(12)]
     documents = of(*issues, make("notes", BRIDGE, kind="release", version="2"))
