@@ -115,7 +115,8 @@ def fault_in(error: ValidationError, whole: str = "it") -> str:
     field = ".".join(str(part) for part in deepest["loc"] if not (isinstance(part, str) and TYPE_TAG.fullmatch(part)))
     words = WORDS.get(deepest["type"])
     if words:
-        return words.format(field=field or whole, **deepest.get("ctx", {}))
+        # Most JSON comes line by line, and who calls this says in which line.
+        return words.format(field=field or whole, **deepest.get("ctx", {})).replace("at line 1 column", "at character")
     said = str(deepest["msg"]).removeprefix("Value error, ")
     return f"{field}: {said}" if field else said
 

@@ -148,7 +148,7 @@ def parse(line: FileLine) -> DropLine | None:
         raise BadLineError(msg, "write one pair a line, each line ended by \\n")
     mark = len(codecs.BOM_UTF8) if line.offset == 0 and line.data.startswith(codecs.BOM_UTF8) else 0
     try:
-        text = line.data[mark:].decode()
+        text = line.data[mark:].decode().rstrip("\r\n")
     except UnicodeDecodeError as error:
         start = error.start + mark
         msg = f"byte 0x{line.data[start]:02x} is not UTF-8"

@@ -18,7 +18,7 @@ from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Record
 from abcdlink.domain import Domain, SourceFilter, targets_of
 from abcdlink.domain.settings import name_of_pattern
-from abcdlink.errors import AbcdlinkError, InputError, fault_in
+from abcdlink.errors import AbcdlinkError, InputError, counted, fault_in
 from abcdlink.interannotator.times import seconds_a_candidate
 from abcdlink.judgments import BOTH, RANDOM, SECONDS_A_CANDIDATE
 from abcdlink.layout import NATURAL, batch_file
@@ -76,7 +76,8 @@ class BatchPreview(Record):
     @property
     def size(self) -> str:
         """The size of the batch, in words."""
-        return f"{self.tasks} tasks with {self.candidates} candidates, from {self.pairs} pairs"
+        of, number = counted(self.candidates, "candidate"), counted(self.pairs, "pair")
+        return f"{counted(self.tasks, 'task')} with {of}, from {number}"
 
     @property
     def time(self) -> str:

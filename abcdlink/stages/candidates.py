@@ -207,7 +207,9 @@ def _count(store: Store, result: PoolResult, plan: PoolPlan, pairs: int) -> Pool
     by_batch = {pool.batch for pool in result.pools}
     empty = [batch for batch in range(1, plan.batches + 1) if batch not in by_batch]
     if empty:
-        msg = f"batch {empty[0]} of run {store.key!r} would be empty: {pairs} pairs for {plan.batches} batches"
+        msg = (
+            f"batch {empty[0]} of run {store.key!r} would be empty: {counted(pairs, 'pair')} for {plan.batches} batches"
+        )
         raise NothingToAnnotateError(msg, "use fewer batches, or import more pairs")
     return PoolCounts.of(
         result.pools,
