@@ -17,21 +17,26 @@ from tests.helpers.homes import configure
 from tests.helpers.plugin import install_plugin
 
 TOGETHER = {
+    "tests/unit/cli/test_pools.py": "stages",
     "tests/unit/cli": "cli",
-    "tests/unit/retrieval": "models",
-    "tests/unit/bad_inputs": "models",
-    "tests/unit/corpus/test_formats": "models",
-    "tests/unit/export/test_huggingface.py": "models",
-    "tests/unit/test_api.py": "models",
+    "tests/unit/bad_inputs": "data sets",
+    "tests/unit/corpus/test_formats": "data sets",
+    "tests/unit/export": "data sets",
+    "tests/unit/labelstudio_config": "data sets",
+    "tests/unit/retrieval": "data sets",
+    "tests/unit/test_store.py": "data sets",
     "tests/unit/flows": "prefect",
     "tests/unit/tasks": "prefect",
     "tests/unit/stages": "stages",
     "tests/unit/labels": "stages",
+    "tests/unit/linking/test_cutoffs.py": "stages",
     "tests/unit/linking/test_learned": "stages",
     "tests/unit/report": "stages",
+    "tests/unit/test_api.py": "stages",
+    "tests/unit/test_own_domain.py": "stages",
     "tests/unit/test_validation.py": "stages",
 }
-"""Tests that share things made once per process: packages that take seconds to import, models, runs, a report."""
+"""Tests that share things made once per process: packages that take long to import, runs, a report."""
 
 
 @pytest.hookimpl(optionalhook=True)
