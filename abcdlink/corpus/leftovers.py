@@ -16,7 +16,7 @@ from operator import itemgetter
 
 from abcdlink.corpus.lines import AGAIN, CODE, CUE, FRONT, HEAD, PAGE, PICTURE, RULE, STAMP, TRACE, Lines, Rest
 from abcdlink.corpus.mail import remove_mail
-from abcdlink.corpus.segmentation import ROW
+from abcdlink.corpus.marks import ROW
 
 NUMBERED_PAGE = re.compile(
     r"^\W{0,3}(?:page|p\.|seite|s\.|p[áa]gina|blz\.?|sida|side|strona)\s*\d{1,5}(?:\s*(?:of|von|de|sur|di|van|av|/)\s*\d{1,5})?\W{0,3}$"

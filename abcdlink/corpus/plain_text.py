@@ -12,8 +12,9 @@ from itertools import islice, pairwise
 
 from abcdlink.characters import without_hidden
 from abcdlink.corpus.leftovers import LinePattern, without_leftovers
+from abcdlink.corpus.marks import BULLETS, ROW, UNSPACED
 from abcdlink.corpus.records import NOTED, Document, Note, RemovedLine, Tally
-from abcdlink.corpus.segmentation import BULLETS, ROW, UNSPACED, Segmenter
+from abcdlink.corpus.segmentation import Segmenter
 from abcdlink.errors import InputError
 from abcdlink.languages import END, begins_small
 

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from abcdlink.corpus.segmentation import BULLETS, LABELS, Segmenter, get_segmenter
+from abcdlink.corpus.marks import BULLETS, LABELS
+from abcdlink.corpus.segmentation import Segmenter, get_segmenter
 from abcdlink.errors import InputError
 
 
