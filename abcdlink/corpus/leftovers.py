@@ -59,15 +59,16 @@ PICTURED = re.compile(
 TABLE_HEAD = re.compile(r"^\s*\|\|.*\|\|\s*$")
 TABLE_RULE = re.compile(r"^\s*\|(?:\s*:?-+:?\s*\|)+\s*$")
 FRAME = re.compile(
-    r"^\s+at\s\S.*(?:\)|:\d+|\sline\s\d+)$|^\s*\.\.\. \d+ (?:more|common frames omitted)$"
+    r"^\s+at\s\S.*(?:\)|:\d+|[\s:]line\s\d+)$|^\s*\.\.\. \d+ (?:more|common frames omitted)$"
     r"|^\s*#\d+\s+0x[0-9a-f]+\s|^\s*File \"[^\"]+\", line \d+"
 )
 LOG = re.compile(
     r"^\W?\d{4}[-/]\d\d[-/]\d\d[ T]\d\d:\d\d:\d\d\S*\s.{0,40}?"
     r"\b(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL|CRITICAL)\b"
+    r"|^(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d \d\d:\d\d:\d\d \S+ [\w./-]+(?:\[\d+\])?:\s"
 )
-GOROUTINE = re.compile(r"^\s*goroutine \d+ \[.*\]:$")
-"""The start of a stack trace of Go, which ends at a blank line."""
+TO_BLANK = re.compile(r"^\s*(?:goroutine \d+ \[.*\]|stack backtrace):$")
+"""The start of a stack trace of Go or Rust, which ends at a blank line."""
 TRACEBACK = re.compile(r"^\s*Traceback \(most recent call last\):$")
 
 CUE_TIME = re.compile(r"^\s*(?:\d+:)?\d{1,2}:\d\d[.,]\d{1,3}\s+-->\s+(?:\d+:)?\d{1,2}:\d\d[.,]\d{1,3}")
@@ -154,13 +155,13 @@ def _code(lines: Lines) -> None:
             for inside in range(start, number + 1):
                 lines.remove(inside, CODE)
             mark = ""
-    in_traceback = in_goroutine = False
+    in_traceback = to_blank = False
     for number, line in enumerate(lines.texts):
-        in_goroutine = bool(line.strip()) and (in_goroutine or bool(GOROUTINE.match(line)))
+        to_blank = bool(line.strip()) and (to_blank or bool(TO_BLANK.match(line)))
         if number in lines.gone or not line.strip():
             continue
         in_traceback = bool(TRACEBACK.match(line)) or (in_traceback and line[:1].isspace())
-        if in_traceback or in_goroutine or FRAME.match(line) or LOG.match(line):
+        if in_traceback or to_blank or FRAME.match(line) or LOG.match(line):
             lines.remove(number, TRACE)
 
 

@@ -8,7 +8,8 @@ import json
 import os
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
@@ -142,6 +143,21 @@ def read_lines(path: Path, *, blank: bool = False) -> Iterator[tuple[str, str]]:
             if "\0" in line:
                 raise _holds_nul(path)
             yield f"{path}, line {number}", line.rstrip("\n")
+
+
+def read_json_lines(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield where each line of JSON Lines is and its text; of one array, as many programs export it, each entry."""
+    lines = read_lines(path)
+    first = next(lines, ("", ""))
+    entries: Any = None
+    if first[1].lstrip("\ufeff").startswith("["):
+        with suppress(InputError):
+            entries = read_json(path)
+    if isinstance(entries, list):
+        for number, entry in enumerate(entries, start=1):
+            yield f"{path}, entry {number}", json.dumps(entry, ensure_ascii=False)
+    else:
+        yield from chain([first] if first[0] else [], lines)
 
 
 def read_json_object(path: Path) -> dict[str, Any]:

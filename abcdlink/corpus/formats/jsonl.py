@@ -14,7 +14,7 @@ from typing import Annotated, Self
 from pydantic import ConfigDict, Field, ValidationError, model_validator
 
 from abcdlink.corpus.builder import CorpusBuilder
-from abcdlink.corpus.formats.files import ImportSource, read_lines
+from abcdlink.corpus.formats.files import ImportSource, read_json_lines, read_lines
 from abcdlink.corpus.formats.rows import read_json_rows
 from abcdlink.corpus.plain_text import PlainText
 from abcdlink.corpus.records import Corpus, Document, Pair, PairKind, Record, pair_name
@@ -124,7 +124,7 @@ def whole_pairs(corpus: Corpus) -> Iterator[bytes]:
 
 
 def _read_whole_pairs(builder: CorpusBuilder, given: ImportSource) -> None:
-    for where, line in read_lines(given.file(given.path)):
+    for where, line in read_json_lines(given.file(given.path)):
         with builder.refusing(where):
             found = _pair_or_document(line)
             if isinstance(found, DropLine):

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from abcdlink.corpus.builder import CorpusBuilder
-from abcdlink.corpus.formats.files import ImportSource, read_lines
+from abcdlink.corpus.formats.files import ImportSource, read_json_lines, read_lines
 from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
 from abcdlink.errors import InputError
 from abcdlink.settings import get_settings
@@ -109,7 +109,7 @@ def _json_rows(path: Path) -> Rows:
 
     What an object within one holds is named ``OUTER.INNER``. Any other line is yielded with its ``FAULT``.
     """
-    lines = read_lines(path)
+    lines = read_json_lines(path)
     first = [(where, _json_row(line)) for where, line in islice(lines, HEAD)]
     fields = dict.fromkeys(name for _, row in first for name in row if name != FAULT)
     for number, (where, row) in enumerate(chain(first, ((where, _json_row(line)) for where, line in lines))):

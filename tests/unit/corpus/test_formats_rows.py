@@ -152,6 +152,16 @@ def test_lines_of_json_are_rows_when_their_fields_are_named(tmp_path):
         load("jsonl", path, columns={"text": "title"})
 
 
+def test_a_json_array_is_read_entry_by_entry(tmp_path):
+    path = tmp_path / "issues.json"
+    path.write_text('[\n  {"id": "a", "body": "It stops."},\n  {"id": "b", "body": null}\n]\n')
+    corpus = load("jsonl", path, columns={"text": "body"})
+    assert texts(corpus) == {"a": ["It stops."]}
+    assert corpus.refused[0].where == f"{path}, entry 2"
+    path.write_text('[{"id": "a", "text": "It stops."}]')
+    assert texts(load("jsonl", path)) == {"a": ["It stops."]}
+
+
 def test_a_target_of_several_rows_is_one_document(tmp_path):
     """Metadata of the rows differ; what was left out is said."""
     rows = "by,id,source,target,target_id\nann,1,It stops.,It runs.,v2\nbo,2,It hangs.,It runs.,v2\n"

@@ -88,6 +88,11 @@ Log:
 [09:12:02] PUT /1 failed.
 [09:12:03] PUT /1 failed.
 
+   at Ferry.Main(String[] args) in C:\\src\\Main.cs:line 12
+Feb  3 10:11:12 host ferryd[123]: starting
+stack backtrace:
+   0: rust_begin_unwind
+
 goroutine 41 [running]:
 main.(*Resolver).Copy(0xc0)
 \t/build/resolver.go:133 +0x1d2

@@ -166,7 +166,7 @@ SHAPES = [
     Shape("a pair twice", "jsonl", {"x.jsonl": jsonl(pair(), pair())}, pairs=[("p", "p-s", "p-t")]),
     Shape("one id for two pairs", "jsonl", {"x.jsonl": jsonl(pair(), pair("p", {"id": "z", "text": "Z."}))}, {"p-s": [OPEN]}, [("p", "p-s", "p-t")], refused=("second pair has the id 'p'",)),
     Shape("a line that is cut off", "jsonl", {"x.jsonl": jsonl(pair()) + '{"pair": "q", "sour'}, pairs=[("p", "p-s", "p-t")], refused=("at character",)),
-    Shape("a list of pairs instead of lines", "jsonl", {"x.jsonl": json.dumps([pair(), pair("q")])}, error="object"),
+    Shape("a list of pairs instead of lines", "jsonl", {"x.jsonl": json.dumps([pair(), pair("q")])}, pairs=[("p", "p-s", "p-t"), ("q", "q-s", "q-t")]),
     Shape("pretty-printed JSON", "jsonl", {"x.jsonl": json.dumps(pair(), indent=1)}, error="no usable document"),
     Shape("a misspelt field", "jsonl", {"x.jsonl": jsonl(pair("p", {"id": "a", "txt": "A."}), pair("q"))}, pairs=[("q", "q-s", "q-t")], refused=("no field source.txt",)),
     Shape("one blank sentence", "jsonl", {"x.jsonl": jsonl(pair("p", {"id": "a", "sentences": ["A.", ""]}))}, {"a": ["A.", ""]}, [("p", "a", "p-t")]),
