@@ -52,7 +52,7 @@ STAGED = re.compile(
 )
 """What is heard between two sentences, in brackets and small letters: ``[laughter]``."""
 BEFORE_NUMBERS = re.compile(
-    r"(?:^|[\s(\[\"'“„«])(?:[Aa]cc|[Aa]ls?|[Aa]rts?|[Aa]vg|[Bb]ldg|Cat|[Cc]h|[Cc]ls?|[Dd]iams?|[Ee]xt|[Ff]igs?|[Ii]nv|[Mm]ax|[Mm]in|[Nn]eg"
+    r"(?:^|[\s(\[\"'“„«])(?:[Aa]cc|[Aa]ls?|[Aa]rts?|[Aa]vg|[Bb]ldg|Cat|[Cc]h|[Cc]ls?|[Dd]iams?|Ex|[Ee]xt|[Ff]igs?|[Ii]nv|[Mm]ax|[Mm]in|[Nn]eg"
     r"|[Nn]os?|[Nn]úm|[Pp]p?|[Pp]ágs?|[Pp]ar(?:as?)?|[Rr]egs?|[Ss]ched|[Ss]ect?|[Tt]ab|[Tt]el|[Uu]l|[Vv]ers|[Vv]ol|§"
     r"|Mon|Tues?|Wed|Thu(?:rs?)?|Fri|Sat|Sun"
     r"|(?<!\d[ \u00a0])(?!(?:km|kg|cm|mm|hrs?|pm|tv|TV)\.)[B-DF-HJ-NP-TV-XZb-df-hj-np-tv-xz][b-df-hj-np-tv-xz]{1,4})\.$"
@@ -63,7 +63,7 @@ UNCUT = re.compile(rf"^(?:\((?:\d{{1,3}}|[A-Za-z]|[ivxIVX]{{1,4}})\)\s+|[{BULLET
 """The mark of a list item, in brackets or a bullet: ``sentencex`` cuts no line that begins with one."""
 LIST_MARK = re.compile(
     rf"^(?:(?:#{{1,6}}|>+|[*+{BULLETS}-])\s+)*"
-    r"(?:\*\*|__)?\(?(?:\d{1,3}(?:\.\d{1,3}){0,4}|[A-Za-z]|[ivxIVX]{1,4}|h[1-6]|(?:P\.){1,2}S|N\.B)[.)]$"
+    r"(?:\*\*|__)?\(?(?:\d{1,3}(?:\.\d{1,3}){0,4}|1st|2nd|3rd|\dth|[A-Za-z](?:\.?\d{1,3}){0,4}|[ivxIVX]{1,4}|(?:P\.){1,2}S|N\.B)[.)]$"
 )
 """The mark of a list item, a heading (``h3.``) or a postscript; before it may be what Markdown puts before such."""
 NOTES = "(?:\\[\\^?\\w{1,4}\\]|[\u00b9\u00b2\u00b3\u2070-\u2079])+"

@@ -83,7 +83,10 @@ def test_a_list_number_stays_with_its_sentence(items):
     assert get_segmenter().split(" ".join(sentences)) == sentences
 
 
-@given(st.lists(SENTENCES, min_size=1, max_size=3), st.sampled_from([*BULLETS, "-", "*", "‣", "(a)", "3."]))
+MARKS = "-|*|‣|+|#|>|✓|☐|[x]|(a)|3.|1)|1.1|1.1.|a.|B.|iv)|(iv)|II.|A.1.|Q1.|1st.|§ 5.|§5|Ex. 1.1:|[00:12]|P03:|N.B."
+
+
+@given(st.lists(SENTENCES, min_size=1, max_size=3), st.sampled_from([*BULLETS, *MARKS.split("|")]))
 def test_sentences_behind_a_bullet_are_cut_like_any_others(sentences, bullet):
     first, *rest = sentences
     assert get_segmenter().split(" ".join([bullet, *sentences])) == [f"{bullet} {first}", *rest]
