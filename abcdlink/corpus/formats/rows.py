@@ -35,6 +35,7 @@ BATCH = 64
 """Rows of a Parquet file that are read at a time: their texts may be long."""
 HEAD = 1_000
 """Lines of a JSON file in which a field is looked for: none need have them all."""
+JSON_HINT = "write one object a line, or an array of objects"
 FAULT = "why the row is refused"
 """Key of the error of a row that is refused for its form."""
 DECLARED = re.compile(r"sep=(.)\s*")
@@ -120,10 +121,9 @@ def _json_row(line: str) -> dict[str, Any]:
     try:
         row = json.loads(line)
     except (ValueError, RecursionError) as error:
-        return {FAULT: InputError(f"the line is not JSON: {error}", "write one object a line")}
+        return {FAULT: InputError(f"it is not JSON: {error}", JSON_HINT)}
     if not isinstance(row, dict):
-        msg = f"the line holds a {type(row).__name__}, not an object"
-        return {FAULT: InputError(msg, "write one object a line, e.g. with `jq -c '.[]' FILE > NEW.jsonl`")}
+        return {FAULT: InputError("it is not an object", JSON_HINT)}
     inner = {
         f"{name}.{key}": cell for name, held in row.items() if isinstance(held, dict) for key, cell in held.items()
     }

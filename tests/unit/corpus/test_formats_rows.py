@@ -145,8 +145,8 @@ def test_lines_of_json_are_rows_when_their_fields_are_named(tmp_path):
     assert corpus.documents["7"].meta == {"milestone.title": "2.4"}
     assert [reason[:28] for reason in reasons(corpus)] == [
         *["the text is blank"] * 2,
-        "the line holds a list, not a",
-        "the line is not JSON: Expect",
+        "it is not an object",
+        "it is not JSON: Expecting pr",
     ]
     with pytest.raises(InputError, match=r"no column 'title', only number, body, milestone, milestone.title"):
         load("jsonl", path, columns={"text": "title"})
