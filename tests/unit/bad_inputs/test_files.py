@@ -28,7 +28,7 @@ FILES: list[tuple[str, dict[str, Any], str, str]] = [
     ("import jsonl d.jsonl --out made", {"d.jsonl": b"\xff\xfe{"}, "begins like UTF-16, but is not", "UTF-8"),
     ("import jsonl d.jsonl --out made", {"d.jsonl": '{"id":"a"}'.encode("utf-16-le")}, "contains NUL bytes", "UTF-8"),
     ("import jsonl d.jsonl --out made", {"d.jsonl": DOCUMENTS.encode() + b"caf\xe9"}, "(line 3) is 0xe9", "UTF-8"),
-    ("import jsonl d.jsonl --out made", {"d.jsonl": '[{"id": "a"}]'}, "line 1: the record must be an object", "format"),
+    ("import jsonl d.jsonl --out made", {"d.jsonl": '["a"]'}, "entry 1: the record must be an object", "format"),
     ("import jsonl d.jsonl --out made", {"d.jsonl": "[" * 100_000}, "line 1: the record is not JSON", "format"),
     ("import jsonl d.jsonl --out made", {"d.jsonl": "{\n}"}, "2 refused; the first: d.jsonl, line 1", "format"),
     ("import jsonl d.txt --out made", {"d.txt": "Hello."}, "d.txt, line 1: the record is not JSON", "format"),
