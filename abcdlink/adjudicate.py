@@ -133,12 +133,25 @@ class FollowedRow(Record):
     own: int
 
 
+FEEDBACK = "feedback round"
+"""Stands for the adjudicator when everyone who had judged a candidate agreed on it in a feedback round."""
+
+
 class AdjudicatorRow(Record):
     """What one adjudicator decided; ``consensus``: on candidates that the same person had judged."""
 
     adjudicator: str
     decided: int
     consensus: int
+
+    @property
+    def words(self) -> str:
+        """Say it in a sentence."""
+        if self.adjudicator == FEEDBACK:
+            return f"A feedback round settled {self.decided}, which nobody was asked to decide."
+        of_own = "as consensus, or on a judgment of the same person, so not an outside view"
+        own = f"; {self.consensus} of them {of_own}" if self.consensus else ""
+        return f"{self.adjudicator} decided {self.decided}{own}."
 
 
 class AdjudicationSummary(Record):

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from abcdlink.adjudicate import Adjudication, AdjudicationSummary, disputed, pools_to_decide, summarise
+from abcdlink.adjudicate import FEEDBACK, Adjudication, AdjudicationSummary, disputed, pools_to_decide, summarise
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Record
 from abcdlink.errors import InputError
@@ -151,10 +151,6 @@ def batches_in(store: Store) -> list[int]:
     """Return the numbers of the pulled batches."""
     names = (name.split("/") for name in store.folder.names("batches/"))
     return sorted({int(parts[1]) for parts in names if parts[2:] == [JUDGMENTS]})
-
-
-FEEDBACK = "feedback round"
-"""Stands for the adjudicator when everyone who had judged a candidate agreed on it in a feedback round."""
 
 
 def settled_in_feedback(store: Store) -> list[Adjudication]:

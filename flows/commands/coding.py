@@ -71,6 +71,7 @@ def show_coding(run: RunArgument, json: JsonOption = False) -> None:
         return
     if summary.coded:
         print_rows(f"{run}: patterns of wrong predictions{so_far}", rows_of(summary))
-    say(f"{summary.coded} of {summary.found} wrong predictions coded, {summary.incomplete} not by all coders{so_far}.")
+    drawn = f"{summary.coded + summary.incomplete} wrong predictions that were drawn from {summary.found}"
+    say(f"All coders have coded {summary.coded} of the {drawn}{so_far}.")
     say(f"{agreement_in_words(summary)}.")
     say_who(run, "coding", so_far)

@@ -151,7 +151,7 @@ def show_adjudication(run: RunArgument, json: JsonOption = False) -> None:
     print_rows(f"{run}: adjudication", rows_of(summary))
     print_rows(f"{run}: whom the decisions followed", followed_rows(summary))
     for one in summary.adjudicators:
-        say(f"{one.adjudicator} decided {one.decided}, {one.consensus} of them by consensus or on their own judgment.")
+        say(one.words)
     if summary.moot:
         say(f"{summary.moot} decisions are on candidates on which nobody disagrees any more.")
 

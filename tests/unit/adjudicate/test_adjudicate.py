@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from abcdlink.adjudicate import Adjudication, disputed, pools_to_decide, summarise
+from abcdlink.adjudicate import FEEDBACK, Adjudication, disputed, pools_to_decide, summarise
 from abcdlink.errors import InputError
 from abcdlink.feedback import SecondAnswer
 from abcdlink.judgments import Annotator, Judgment, Label, Place, Pool
 from abcdlink.layout import ADJUDICATIONS, DISPUTED, JUDGMENTS, batch_file
 from abcdlink.report import write_report
 from abcdlink.report.content import decisions_in
-from abcdlink.stages.annotate import FEEDBACK, judged_so_far, keep_adjudications, prepare_adjudication, summary_of
+from abcdlink.stages.annotate import judged_so_far, keep_adjudications, prepare_adjudication, summary_of
 from abcdlink.stages.feedback import ANSWERS
 from abcdlink.store import Store
 from tests.helpers.command_line import call, called
@@ -185,7 +185,7 @@ def test_the_data_set_and_report_show_the_decisions(tmp_path: Path) -> None:
 def test_the_command_shows_figures_and_says_what_is_missing(isolated_home: Path) -> None:
     store = hostile_run(isolated_home / "runs")
     assert called("adjudicate", "show", "hostile") == summary_of(store).model_dump(mode="json")
-    assert "annotator-10 decided 1, 1 of them by consensus" in call("adjudicate", "show", "hostile")
+    assert "annotator-10 decided 1; 1 of them as consensus" in call("adjudicate", "show", "hostile")
     store.folder.remove(ADJUDICATIONS)
     with pytest.raises(InputError, match="adjudicate"):
         call("adjudicate", "show", "hostile")
