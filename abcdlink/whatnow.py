@@ -166,6 +166,8 @@ def _with_people(store: Store, flow: str, waiting: Waiting, around: Surroundings
         lines.append(Line(text=f"Waiting for {', '.join(named)}"))
     elif not standing.answers:
         lines.append(Line(text="Nobody has started"))
+    elif standing.people and not behind and standing.done < standing.tasks:
+        lines.append(Line(text="All who have started are done: the rest waits for somebody else"))
     if standing.done < standing.tasks:
         if standing.own_urls:
             own = zip(ascii_uppercase, standing.own_urls, strict=False)

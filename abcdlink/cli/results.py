@@ -84,6 +84,8 @@ def print_agreement(result: Agreement, title: str) -> None:
     print_rows("Agreement", [{"": name, **one.row} for name, one in measured.items()])
     for line in multiple_lines(result.multiple) if result.multiple else ():
         out.print(line, soft_wrap=True, highlight=False)
+    if result.incomplete:
+        say(f"{counted(result.incomplete, 'candidate')} with fewer judgments than were asked for: in no figure.")
 
 
 def report(run: RunArgument, show: OpenOption = False, json: JsonOption = False) -> None:

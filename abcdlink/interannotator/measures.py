@@ -17,7 +17,7 @@ from abcdlink.corpus.records import Record, with_new_names
 from abcdlink.errors import counted
 from abcdlink.interannotator.acceptance import Acceptance, acceptance_of, aggregates_of, links_by_annotator
 from abcdlink.interannotator.groups import Group, by_annotator_pair, by_key, first, grouped, tables_of
-from abcdlink.interannotator.multiple import ONE_ANNOTATOR, ONE_LABEL, Interval, MultipleMeasures, multiple
+from abcdlink.interannotator.multiple import LACKING, ONE_ANNOTATOR, ONE_LABEL, Interval, MultipleMeasures, multiple
 from abcdlink.judgments import BOTH, RANDOM, Judgment, Label
 from abcdlink.layout import AGREEMENT, JUDGMENTS, batch_file
 from abcdlink.statistics import interval, resampled
@@ -252,6 +252,8 @@ def agreement(judgments: Sequence[Judgment], overlap: int | None = None) -> Agre
     ordered = sorted(methods, key=lambda method: [BOTH, RANDOM].index(method) if method in (BOTH, RANDOM) else -1)
     annotators = tuple(sorted({judgment.annotator for judgment in judgments}))
     overall = measures_of(complete)
+    if incomplete and not complete:
+        overall = overall.model_copy(update={"note": LACKING})
     return Agreement(
         **overall.model_dump(),
         annotators=annotators,

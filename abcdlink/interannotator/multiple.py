@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 ONE_LABEL = "undefined (one label only)"
 ONE_ANNOTATOR = "undefined (no candidate was judged by two annotators)"
+LACKING = "undefined (no candidate has as many judgments as were asked for)"
 
 Interval = tuple[float, float]
 

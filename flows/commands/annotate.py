@@ -208,7 +208,7 @@ def show(run: RunArgument, batch: MaybeBatchOption = None, json: JsonOption = Fa
         over = store.exists(name)
         found[number] = store.read_record(name, Agreement) if over else batches.pull_partial(store, number)
         if not json and not over and not found[number].judged:
-            say(f"Run {run}, batch {number}: no candidate was judged by all whom it takes yet.")
+            say(f"Run {run}, batch {number}: no candidate has as many judgments as were asked for yet.")
         elif not json:
             print_agreement(found[number], f"Run {run}, batch {number}{'' if over else ' so far'}")
             print_details(details_so_far(store, number, partial=not over), tables=False)

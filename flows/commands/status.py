@@ -226,7 +226,7 @@ def close_of(name: str, flow: str) -> Callable[..., None]:
         close_project(store, waiting.slug, standing.tasks if standing else 0)
         # The watcher may have seen that it is closed, and resumed it already.
         resume_run(waiting.flow_run, or_resumed=True)
-        told = f"Closed {waiting.slug} of run {run}: it continues with the answers so far"
+        told = f"Closed {waiting.slug.replace('-', ' ')} of run {run}: it continues with the answers so far"
         if standing and left:
             told += f"; open tasks: {left} of {standing.tasks}"
             if is_batch(waiting.slug):

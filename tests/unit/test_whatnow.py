@@ -80,6 +80,9 @@ def test_waiting_for_people_shows_links_names_progress_and_the_expected_end(run:
         "http://127.0.0.1:4200/runs/flow-run/f1",
     ):
         assert part in now
+    done = standing().people[0].model_copy(update={"done": 37, "open": 0})
+    keep_standing(run, batch_slug(1), standing().model_copy(update={"people": (done,)}))
+    assert "All who have started are done: the rest waits for somebody else." in text(run, SERVERS)
 
 
 def test_a_report_shows_neither_accounts_nor_the_invitation(run: Store) -> None:

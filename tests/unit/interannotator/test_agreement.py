@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
 from abcdlink.interannotator.measures import agreement, cohen_kappa, gwet_ac1, kappa_interval, kappas
-from abcdlink.interannotator.multiple import ONE_ANNOTATOR, ONE_LABEL
+from abcdlink.interannotator.multiple import LACKING, ONE_ANNOTATOR, ONE_LABEL
 from abcdlink.judgment_file import read_judgment_file
 from abcdlink.judgments import Judgment
 from tests.helpers.builders import judgment
@@ -80,6 +80,7 @@ def test_agreement_without_judgments_or_of_one_annotator_is_undefined():
 def test_incomplete_candidates_are_counted_and_left_out():
     result = agreement(said("LLNN", "LN  "))
     assert (result.judged, result.incomplete) == (2, 2)
+    assert agreement(said("LN", "LN"), overlap=3).note == LACKING
     assert result.acceptance["llm"].candidates == 2
     assert agreement(said("LLNN", "LN  "), overlap=1).acceptance["llm"].candidates == 4
 
