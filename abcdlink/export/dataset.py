@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from abcdlink.adjudicate import Adjudication, by_place
 from abcdlink.corpus.io import read_corpus_from
@@ -226,7 +226,12 @@ def gather(store: Store, rule: LabelRule, licence: str, needed: int | None = Non
 
 def judgments_needed(store: Store, judgments: Sequence[Judgment]) -> int:
     """Return how many judgments a candidate of the run needs to be labelled."""
-    asked_for: int | None = store.manifest.get("annotation", {}).get("overlap")
+    return needed_in(store.manifest, judgments)
+
+
+def needed_in(manifest: Mapping[str, Any], judgments: Sequence[Judgment]) -> int:
+    """Return the same from a run's manifest."""
+    asked_for: int | None = manifest.get("annotation", {}).get("overlap")
     return asked_for or required_judgments(judgments)
 
 

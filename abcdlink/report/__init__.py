@@ -72,10 +72,12 @@ def _of_judgments(content: Content) -> Iterator[Step]:
     if missing:
         yield Step(f"No judgments of batch {', '.join(map(str, missing))} were pulled yet", "candidates")
     if result.incomplete:
-        yield Step(f"{counted(result.incomplete, 'candidate')} lack a judgment and are in no figure", "agreement")
-    open_ones = (
-        content.decisions.summary.total.open if content.decisions else sum(map(len, content.disagreements.values()))
-    )
+        yield Step(
+            f"{counted(result.incomplete, 'candidate')} with fewer judgments than were asked for, in no figure",
+            "agreement",
+        )
+    asked = [one for part in content.disagreements.values() for one in part if len(one.said) >= content.needed]
+    open_ones = content.decisions.summary.total.open if content.decisions else len(asked)
     if open_ones:
         resolved = 0 if content.decisions else sum(one.outcome.resolved for one in content.rounds if one.outcome)
         what = f"{counted(open_ones, 'disagreement')} that nobody has decided"

@@ -24,7 +24,7 @@ from abcdlink.evaluation.comparisons import average_f1
 from abcdlink.evaluation.results import ApproachResult
 from abcdlink.evaluation.shortlist import Shortlist
 from abcdlink.exhaustive import Recall
-from abcdlink.export.dataset import judgments_needed
+from abcdlink.export.dataset import judgments_needed, needed_in
 from abcdlink.feedback import Accepted, Outcome
 from abcdlink.feedback.guidelines import version_of
 from abcdlink.interannotator import Details, details
@@ -183,15 +183,20 @@ class Content:
     coding: CodingSummary | None
     coders: list[Annotator]
 
+    @property
+    def needed(self) -> int:
+        """Judgments without which a candidate is in no figure."""
+        return needed_in(self.manifest, self.judgments)
+
     @cached_property
     def agreement(self) -> Agreement | None:
         """Agreement over all judgments so far."""
-        return agreement(self.judgments) if self.judgments else None
+        return agreement(self.judgments, self.needed) if self.judgments else None
 
     @cached_property
     def details(self) -> Details | None:
         """By document, over time, between batches, times and early stop, over all judgments so far."""
-        return details(self.judgments) if self.judgments else None
+        return details(self.judgments, self.needed) if self.judgments else None
 
     @property
     def simulated(self) -> list[str]:

@@ -151,3 +151,14 @@ def test_a_picture_keeps_letters_that_its_font_lacks_without_a_word(recwarn):
         name_rows(axes, ["事実", "तथ्य", "حقيقة"])
     assert all(name in parts[0] for name in ("事実", "तथ्य", "حقيقة"))
     assert not recwarn.list
+
+
+def test_a_candidate_with_fewer_judgments_than_were_asked_for_is_in_no_figure(content: Content):
+    asked = replace(content, manifest={**content.manifest, "annotation": {"batches": 1, "overlap": 3}}, decisions=None)
+    assert content.agreement is not None
+    assert asked.agreement is not None
+    candidates = content.agreement.judged + content.agreement.incomplete
+    assert (asked.agreement.judged, asked.agreement.incomplete) == (0, candidates)
+    told = [step.what for step in steps_of(asked)]
+    assert f"{candidates} candidates with fewer judgments than were asked for, in no figure" in told
+    assert not [what for what in told if "nobody has decided" in what]
