@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from abcdlink.judgments import Label
-from labelstudio_config.accounts import with_own_token
+from labelstudio_config.accounts import log_in, with_own_token
 from labelstudio_config.batches import reassign
 from labelstudio_config.client import Client
 from tests.helpers.annotation import account_id, annotator, submit
@@ -141,6 +141,14 @@ def test_a_replacement_is_let_in_but_nobody_twice(scene: Scene) -> None:
     assert (refused.status_code, "belongs to someone else" in refused.text) == (403, True)
     now, said = scene.batch.look()
     assert (now.done, said) == (1, [])
+
+
+def test_a_look_into_somebodys_own_project_holds_no_task_back(scene: Scene, label_studio: LabelStudioServer) -> None:
+    ask = f"/api/dm/actions?id=next_task&project={scene.adas}"
+    with closing(log_in(label_studio.url, label_studio.email, label_studio.password)) as coordinator:
+        looked_at, offered = (one.post(ask, json={"ordering": ["tasks:id"]}).json() for one in (coordinator, scene.ada))
+    assert isinstance(offered["id"], int)
+    assert offered["id"] == looked_at["id"]
 
 
 def test_an_annotators_front_page_shows_their_tasks(scene: Scene) -> None:
