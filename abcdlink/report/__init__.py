@@ -68,7 +68,8 @@ def _of_judgments(content: Content) -> Iterator[Step]:
     result = content.agreement
     if result is None:
         return
-    missing = [batch for batch in (content.pools.batches if content.pools else ()) if batch not in result.batches]
+    pulled = {judgment.batch for judgment in content.judgments}
+    missing = [batch for batch in (content.pools.batches if content.pools else ()) if batch not in pulled]
     if missing:
         yield Step(f"No judgments of batch {', '.join(map(str, missing))} were pulled yet", "candidates")
     if result.incomplete:
