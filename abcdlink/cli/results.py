@@ -45,6 +45,9 @@ def agreement(
         bool,
         typer.Option("--all", help="Also print tables by pair, of the learning curve, and of parts of each batch."),
     ] = False,
+    needed: Annotated[
+        int | None, typer.Option(min=1, help="Judgments that a candidate needs to count; default: 2.")
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Compute agreement, acceptance of each method, time, and how many more pairs are needed.
@@ -61,7 +64,7 @@ def agreement(
         if read.refused:
             msg += f": all {len(read.refused)} rows were refused; the first: {read.refused[0].why}"
         raise InputError(msg, "fix the rows, or give a judgments.jsonl or annotations.csv with judgments")
-    result, more = compute(read.judgments), details(read.judgments, width=width)
+    result, more = compute(read.judgments, needed), details(read.judgments, needed, width=width)
     if json:
         found = {**result.model_dump(mode="json"), "details": more.model_dump(mode="json")}
         print_json({**found, "refused": len(read.refused)})

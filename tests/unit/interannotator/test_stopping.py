@@ -98,7 +98,9 @@ def test_the_command_prints_everything_as_text_and_json(tmp_path: Path):
         assert words in told
     for title in ("By pair", "Learning curve", "Parts of each batch"):
         assert title in told
+    more = called("agreement", path, "--needed", "3")
     found = called("agreement", path, "--width", "0.05")
+    assert (more["judged"], more["incomplete"]) == (0, found["judged"])
     expected = pairs_needed(judgments, 0.05)
     assert found["details"]["needed"][0]["more"] == expected.more
     assert found["judged"] == 180
