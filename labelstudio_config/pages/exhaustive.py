@@ -36,7 +36,7 @@ from labelstudio_config.pages import (
 from labelstudio_config.pages.annotate import candidate_id
 from labelstudio_config.snapshot import FLAG, Answer, Snapshot
 
-HIDDEN = ("list_title", "doc_a_name", "doc_a_html", "targets_html")
+HIDDEN = ("progress", "list_title", "doc_a_name", "doc_a_html", "targets_html")
 
 NO_KEY = "f19"
 """Key of each target sentence: no keyboard has it. Without a key, Label Studio would give letters to the
@@ -56,13 +56,21 @@ def documents_of(source: SampledSource, corpus: Corpus) -> tuple[Document, Docum
     return corpus.source_of(pair), corpus.target_of(pair)
 
 
-def exhaustive_tasks(sources: Sequence[SampledSource], corpus: Corpus, domain: Domain) -> dict[str, dict[str, Any]]:
+def exhaustive_tasks(
+    sources: Sequence[SampledSource], corpus: Corpus, domain: Domain, *, ends_early: bool = False
+) -> dict[str, dict[str, Any]]:
     """Return task key -> data, in the order of the sample.
+
+    ``ends_early``: it stops when enough links are found, so that nobody knows how many sentences there will be.
 
     Raises:
         InputError: when the corpus lacks a sampled source.
     """
-    return {source.key: task_data(source, *documents_of(source, corpus), domain) for source in sources}
+    of = "" if ends_early else f" of {len(sources)}"
+    return {
+        source.key: {"progress": f"Sentence {number}{of}", **task_data(source, *documents_of(source, corpus), domain)}
+        for number, source in enumerate(sources, start=1)
+    }
 
 
 def task_data(at: SampledSource, source: Document, target: Document, domain: Domain) -> dict[str, Any]:
@@ -198,7 +206,8 @@ class ExhaustivePage(Page):
     last: ClassVar[str] = EXHAUSTIVE_JUDGMENTS
 
     def ask(self, store: Store, domain: Domain) -> Asked:
-        tasks = exhaustive_tasks(read_sample(store).sources, read_corpus_from(store, NATURAL), domain)
+        sample, corpus = read_sample(store), read_corpus_from(store, NATURAL)
+        tasks = exhaustive_tasks(sample.sources, corpus, domain, ends_early=bool(sample.links))
         guidelines = newest_guidelines(store, domain.guidelines)
         return Asked(exhaustive_project(store.key, domain, guidelines, overlap_of(store)), tasks)
 

@@ -59,7 +59,10 @@ def links(result: JudgmentsPull, who: str) -> dict[str, Label]:
 
 def test_a_task_holds_only_texts_and_opaque_ids():
     (data,) = exhaustive_tasks([AT], CORPUS, find_domain("news")).values()
+    assert data.pop("progress") == "Sentence 1 of 1"
     assert set(data) == {"list_title", "doc_a_name", "source_text", "doc_a_html", "targets_html"}
+    (open_ended,) = exhaustive_tasks([AT], CORPUS, find_domain("news"), ends_early=True).values()
+    assert open_ended["progress"] == "Sentence 1"
     text = json.dumps(data)
     assert not [secret for secret in ("sid-", "doc-", "pair-bilby", "exhaustive", "gold") if secret in text]
     shown = [target["html"] for target in data["targets_html"]]
