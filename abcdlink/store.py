@@ -378,7 +378,7 @@ def existing_run(key: str) -> Store:
     """
     store = open_run(key)
     if not store.exists(MANIFEST):
-        msg = f"there is no run {key!r} in {store.where()}"
+        msg = f"there is no run {key!r} in {store.where().rstrip('/').removesuffix(f'/{key}')}"
         hint = "check the run key (a run just started is there within seconds), or start one with `abcdlink start`"
         raise InputError(msg, hint)
     return store
