@@ -50,8 +50,8 @@ ABBREVIATION = re.compile(
 )
 """Before a full stop: an initial, initials (not a.m.), a short word without a vowel, a number with a short unit."""
 
-ITEM = re.compile(r"^\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})[.)]\s+(?=\S)|(?<!\S)[:;]-?[()](?!\S)")
-"""The mark of a list item, or a smiley made of characters, whose bracket needs no other."""
+ITEM = re.compile(r"^\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4}|h[1-6])[.)]\s+(?=\S)|(?<!\S)[:;]-?[()](?!\S)")
+"""The mark of a list item or a heading (``h3.``), or a smiley made of characters, whose bracket needs no other."""
 NO_SPACE = re.compile(r"[^\W\d_]{2}[.!?][^\W\d_a-z][a-z]|[。！？][^\s」』”’）》。！？]")  # noqa: RUF001 - Chinese marks
 QUOTATION = re.compile("「[^」]*」|『[^』]*』|“[^”]*”")
 """What somebody says stays whole, with all its sentences."""

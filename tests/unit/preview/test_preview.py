@@ -46,6 +46,7 @@ def corpus_of(*documents: Document, pairs: int = 1) -> Corpus:
         ("2) It opened (in 1931.", "", "bracket"),
         ("a) Lorries.", "", ""),
         ("ii. the bats in shed B.", "", ""),
+        ("h3. Steps", "", ""),
         ("b) , and so on.", "", "begins in the middle"),
         ("No data in the cloud :-)", "", ""),
         ("It was dear.Nobody paid.", "", "may contain two sentences"),
