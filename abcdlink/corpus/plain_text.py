@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
+from functools import lru_cache
 from html.parser import HTMLParser
 from itertools import islice, pairwise
 
@@ -82,6 +83,8 @@ class PlainText:
         """The removed lines, at most ``MOST_LISTED`` of them."""
         self._counts: Counter[str] = Counter()
         self._joined, self._kept, self._decoded, self._tagged, self._hidden = (Tally() for _ in range(5))
+        # In a table of pairs, rows one after the other repeat a target, which is to be read and counted once.
+        self._read = lru_cache(maxsize=16)(self._document)
 
     def document(
         self, document_id: str, text: str, *, is_linked: bool = False, meta: dict[str, str] | None = None
@@ -90,6 +93,10 @@ class PlainText:
 
         ``is_linked``: links name its sentences by these ids, so that ``auto`` joins no lines and none is removed.
         """
+        document = self._read(document_id, text, is_linked)
+        return document.model_copy(update={"meta": meta}) if meta else document
+
+    def _document(self, document_id: str, text: str, is_linked: bool) -> Document:
         if LATEX.search(text):
             msg = "it is LaTeX, with commands among the words"
             raise InputError(msg, "turn it into plain text, e.g. with `pandoc -f latex -t plain FILE -o NEW.txt`")
@@ -111,8 +118,7 @@ class PlainText:
         seen = without_hidden(joined)
         if seen != joined:
             self._hidden.add(document_id)
-        document = self.segmenter.document(document_id, seen)
-        return document.model_copy(update={"meta": meta}) if meta else document
+        return self.segmenter.document(document_id, seen)
 
     def _without_leftovers(self, document_id: str, text: str, remove: Sequence[LinePattern]) -> str:
         text, removed = without_leftovers(text, remove)

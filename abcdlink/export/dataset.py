@@ -205,7 +205,7 @@ def gather(store: Store, rule: LabelRule, licence: str, needed: int | None = Non
         store.require(ADJUDICATIONS, "adjudicate")
     judgments = store.read_records(JUDGMENTS, Judgment)
     adjudications = store.find_records(ADJUDICATIONS, Adjudication)
-    asked = judgments_needed(store, judgments)
+    asked = judgments_needed(store.manifest, judgments)
     if needed and needed > asked:
         msg = f"{needed} judgments are more than the {asked} that each candidate of run {store.key!r} was to get"
         raise InputError(msg, f"take {asked} or fewer, or no candidate has a label")
@@ -224,13 +224,8 @@ def gather(store: Store, rule: LabelRule, licence: str, needed: int | None = Non
     )
 
 
-def judgments_needed(store: Store, judgments: Sequence[Judgment]) -> int:
-    """Return how many judgments a candidate of the run needs to be labelled."""
-    return needed_in(store.manifest, judgments)
-
-
-def needed_in(manifest: Mapping[str, Any], judgments: Sequence[Judgment]) -> int:
-    """Return the same from a run's manifest."""
+def judgments_needed(manifest: Mapping[str, Any], judgments: Sequence[Judgment]) -> int:
+    """Return how many judgments a candidate of a run needs to be labelled, from its manifest."""
     asked_for: int | None = manifest.get("annotation", {}).get("overlap")
     return asked_for or required_judgments(judgments)
 

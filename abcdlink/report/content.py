@@ -24,7 +24,7 @@ from abcdlink.evaluation.comparisons import average_f1
 from abcdlink.evaluation.results import ApproachResult
 from abcdlink.evaluation.shortlist import Shortlist
 from abcdlink.exhaustive import Recall
-from abcdlink.export.dataset import judgments_needed, needed_in
+from abcdlink.export.dataset import judgments_needed
 from abcdlink.feedback import Accepted, Outcome
 from abcdlink.feedback.guidelines import version_of
 from abcdlink.interannotator import Details, details
@@ -124,7 +124,7 @@ def decisions_in(store: Store, judgments: Sequence[Judgment]) -> Decisions | Non
     if not (store.exists(ADJUDICATIONS) and judgments):
         return None
     decided = store.read_records(ADJUDICATIONS, Adjudication)
-    summary = summarise_decisions(judgments, decided, judgments_needed(store, judgments))
+    summary = summarise_decisions(judgments, decided, judgments_needed(store.manifest, judgments))
     anomalies = _lines(store, ADJUDICATION_ANOMALIES)
     return Decisions(by_place(decided), summary, anomalies, store.find_records(ADJUDICATORS, Annotator))
 
@@ -186,7 +186,7 @@ class Content:
     @property
     def needed(self) -> int:
         """Judgments without which a candidate is in no figure."""
-        return needed_in(self.manifest, self.judgments)
+        return judgments_needed(self.manifest, self.judgments)
 
     @cached_property
     def agreement(self) -> Agreement | None:

@@ -162,7 +162,7 @@ def _candidates(store: Store, corpus: Corpus) -> Iterator[tuple[str, Seen]]:
     """Yield (pair, candidate): those that were judged, then those that nobody has judged yet."""
     judgments, decisions = of_batches(store, JUDGMENTS, Judgment), store.find_records(ADJUDICATIONS, Adjudication)
     again = by_candidate(second_answers(store))
-    needed = judgments_needed(store, judgments) if judgments else None
+    needed = judgments_needed(store.manifest, judgments) if judgments else None
     rule = LabelRule.ADJUDICATED if decisions else LabelRule.BOTH
     probabilities = probabilities_in(store)
     for one in labelled_candidates(judgments, corpus, rule, needed, adjudications=decisions):

@@ -157,7 +157,7 @@ def settled_in_feedback(store: Store) -> list[Adjudication]:
     """Return, as decisions, the disputes that feedback rounds settled and that nobody was asked to decide."""
     judgments = judged_so_far(store)
     asked = {(pool.pair, pool.source, candidate.target) for pool in pools_in(store) for candidate in pool.candidates}
-    disputes, answers = disputed(judgments, judgments_needed(store, judgments)), second_answers(store)
+    disputes, answers = disputed(judgments, judgments_needed(store.manifest, judgments)), second_answers(store)
     return [
         Adjudication(
             **answer.model_dump(include={"batch", "pair", "source", "target", "label", "submitted"}),
@@ -179,7 +179,7 @@ def prepare_adjudication(store: Store, batches: Collection[int] = (), *, settled
     """
     judgments = judged_so_far(store, batches)
     asked = pools_in(store)
-    needed = judgments_needed(store, judged_so_far(store))
+    needed = judgments_needed(store.manifest, judged_so_far(store))
     but = () if settled_too else [one.at for one in settled_in_feedback(store)]
     pools = pools_to_decide(judgments, read_corpus_from(store, NATURAL), store.key, needed, asked, but)
     if pools != asked or not store.exists(DISPUTED):
@@ -210,4 +210,6 @@ def summary_of(store: Store) -> AdjudicationSummary:
     """Count the decisions so far; raises ``InputError`` when nothing has been decided yet."""
     store.require(ADJUDICATIONS, STAGE)
     judgments = judged_so_far(store)
-    return summarise(judgments, store.read_records(ADJUDICATIONS, Adjudication), judgments_needed(store, judgments))
+    return summarise(
+        judgments, store.read_records(ADJUDICATIONS, Adjudication), judgments_needed(store.manifest, judgments)
+    )

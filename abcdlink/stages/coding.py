@@ -43,7 +43,7 @@ def links_so_far(store: Store) -> dict[Place, bool]:
     found: dict[Place, bool] = {}
     every = store.find_records(EXHAUSTIVE_JUDGMENTS, Judgment)
     parts = [(every, judges_of_a_source(store))] if every else []
-    for part, needed in [*parts, (judgments, judgments_needed(store, judgments))]:
+    for part, needed in [*parts, (judgments, judgments_needed(store.manifest, judgments))]:
         groups = {at: [one.label for one in group.values()] for at, group in by_candidate(part).items()}
         found |= clear_links(groups, decided, needed)
     return found
