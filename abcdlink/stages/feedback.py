@@ -110,6 +110,15 @@ def with_examples(store: Store, batch: int, clarifications: str, examples: Mappi
     return "\n\n".join([clarifications.rstrip(), *texts]).lstrip() + "\n"
 
 
+def asked_cases(store: Store, batch: int) -> list[Case]:
+    """Return the cases that people judge again: all but those that the guidelines now decide, as examples."""
+    cases, accepted = prepare_feedback(store, batch).cases, accepted_in(store, batch)
+    if accepted is None or not accepted.clarifications:
+        return list(cases)
+    corpus, told = read_corpus_from(store, NATURAL), accepted.clarifications
+    return [case for case in cases if not any(example_text(case, corpus, label) in told for label in Label)]
+
+
 def second_answers(store: Store) -> list[SecondAnswer]:
     """Return what annotators answered in all feedback rounds so far."""
     names = [name for name in store.folder.names("batches/") if name.endswith(f"/{ANSWERS}")]
@@ -126,7 +135,7 @@ def end_feedback(
 ) -> None:
     """Store the answers and the outcome; the judgments of the batch stay as they are."""
     if outcome_in(store, batch) is None:
-        outcome = outcome_of(prepare_feedback(store, batch).cases, judged_in(store, batch), answers, acknowledgements)
+        outcome = outcome_of(asked_cases(store, batch), judged_in(store, batch), answers, acknowledgements)
         store.write_records(batch_file(batch, ANSWERS), answers)
         store.write_records(batch_file(batch, ACKNOWLEDGEMENTS), acknowledgements)
         store.write_record(batch_file(batch, OUTCOME), outcome)

@@ -19,7 +19,7 @@ from abcdlink.feedback.guidelines import newest_guidelines
 from abcdlink.judgments import Annotator, Label, opaque
 from abcdlink.layout import ANNOTATORS, NATURAL, batch_file, feedback_slug
 from abcdlink.stages.annotate import annotators_of
-from abcdlink.stages.feedback import end_feedback, end_unasked, outcome_in, prepare_feedback
+from abcdlink.stages.feedback import asked_cases, end_feedback, end_unasked, outcome_in
 from abcdlink.store import Store
 from labelstudio_config.answers import read_answers
 from labelstudio_config.attendance import awaited_in
@@ -191,7 +191,7 @@ class FeedbackPage(Page):
 
     def ask(self, store: Store, domain: Domain) -> Asked:
         guidelines = newest_guidelines(store, domain.guidelines)
-        cases, corpus = prepare_feedback(store, self.batch).cases, read_corpus_from(store, NATURAL)
+        cases, corpus = asked_cases(store, self.batch), read_corpus_from(store, NATURAL)
         tasks = feedback_tasks(store.key, self.batch, cases, corpus, domain, self.clarifications, guidelines)
         awaited = max(len(awaited_in(store, self.slug) or ()), 1)
         return Asked(feedback_project(store.key, self.batch, domain, guidelines, awaited), tasks)
@@ -200,7 +200,7 @@ class FeedbackPage(Page):
         return outcome_in(store, self.batch) is not None
 
     def keep(self, store: Store, snapshot: Snapshot) -> None:
-        cases = prepare_feedback(store, self.batch).cases
+        cases = asked_cases(store, self.batch)
         result = feedback_in(snapshot, self.batch, cases, notice_key(store.key, self.batch), annotators_of(store))
         store.write_records(ANNOTATORS, result.annotators)
         keep_pull(store, batch_file(self.batch, "feedback"), result, snapshot)

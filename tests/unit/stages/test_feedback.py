@@ -31,6 +31,7 @@ from abcdlink.judgments import Judgment, Label, Pool
 from abcdlink.layout import NATURAL
 from abcdlink.stages.feedback import (
     accept_feedback,
+    asked_cases,
     end_feedback,
     end_unasked,
     judged_in,
@@ -190,7 +191,7 @@ def test_without_a_pattern_the_most_frequent_disagreements_are_drafted() -> None
     assert finished(draft)
 
 
-def test_a_case_can_become_an_example_in_the_guidelines(run: Store) -> None:
+def test_a_case_can_become_an_example_in_the_guidelines_and_is_not_judged_again(run: Store) -> None:
     case = prepare_feedback(run, 1).cases[1]
     text = with_examples(run, 1, "Mine.", {2: Label.NO_LINK})
     corpus = read_corpus_from(run, NATURAL)
@@ -202,6 +203,7 @@ def test_a_case_can_become_an_example_in_the_guidelines(run: Store) -> None:
         assert " ".join(sentence.split()) in shown
     accept_feedback(run, 1, "Domain.", text, label_studio_round=True)
     assert "Example: No Link" in newest_guidelines(run, "")
+    assert asked_cases(run, 1) == [one for one in prepare_feedback(run, 1).cases if one != case]
     assert with_examples(run, 1, "Same.", {}) == "Same."
     with pytest.raises(InputError, match="no borderline case 99"):
         with_examples(run, 1, "", {99: Label.LINK})
