@@ -62,6 +62,13 @@ class Pages:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Answer a request."""
+        has_arrived = platform.WAITING in request.COOKIES and request.user.is_authenticated
+        answer = self._answer(request)
+        if has_arrived:
+            answer.delete_cookie(platform.WAITING)
+        return answer
+
+    def _answer(self, request: HttpRequest) -> HttpResponse:
         if request.path == f"{HOME}keys.js":
             answer = HttpResponse(SCRIPT.read_bytes(), content_type="text/javascript; charset=utf-8")
             answer["Cache-Control"] = "no-cache"

@@ -1,6 +1,6 @@
 """Participants from a platform such as Prolific: their ids there, and their completion codes.
 
-The platform sends people to ``/abcdlink/join`` with three ids in the address. The ids stay in the session until
+The platform sends people to ``/abcdlink/join`` with three ids in the address. The ids stay in a cookie until
 the participant has signed up or logged in, and are then noted with the account. Both files here are in the server's
 data folder, next to its database; only the coordinator reads them.
 """
@@ -28,8 +28,10 @@ HOME = "/abcdlink/"
 """The only address that annotators need: it leads to whatever they have to do."""
 PARAMETERS = {"participant_id": "PROLIFIC_PID", "study_id": "STUDY_ID", "session_id": "SESSION_ID"}
 ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
-WAITING = "abcdlink_participant"
-"""Session key for the ids of someone who has not logged in yet."""
+WAITING, DAY = "abcdlink_participant", 24 * 60 * 60
+"""Signed cookie with the ids of someone who has not logged in yet. Label Studio keeps the session in a cookie as well,
+which each answer sets anew: a slow answer to an earlier request, for an icon say, would bring the session back to what
+it was before the ids came."""
 FINISH = "https://app.prolific.com/submissions/complete?cc="
 ADDRESS = "{}@email.prolific.com"
 """The anonymous e-mail address that Prolific gives each participant."""
@@ -62,22 +64,30 @@ def join(request: HttpRequest) -> HttpResponse:
         return told("This link is missing your IDs", "Open the study on Prolific and follow the link there.", 400)
     if request.user.is_authenticated and is_owner(request.user):
         return told("You are the coordinator", "To try the participants' link, open it in a private window.", 400)
-    request.session[WAITING] = ids
     if request.user.is_authenticated:
-        return arrive(request) or HttpResponseRedirect(HOME)
+        return note(request.user, ids) or HttpResponseRedirect(HOME)
     known = any(one["participant_id"] == ids["participant_id"] for one in participants())
     query = {"next": HOME} if known else {"next": HOME, "token": request.GET.get("token", "")}
-    return HttpResponseRedirect(f"/user/{'login' if known else 'signup'}/?{urlencode(query)}")
+    answer = HttpResponseRedirect(f"/user/{'login' if known else 'signup'}/?{urlencode(query)}")
+    kept = ".".join(ids.values())
+    answer.set_signed_cookie(WAITING, kept, max_age=DAY, httponly=True, samesite="Lax", secure=request.is_secure())
+    return answer
+
+
+def waiting(request: HttpRequest) -> dict[str, str]:
+    """Return the ids with which somebody came; none if they did not come from the platform."""
+    kept = request.get_signed_cookie(WAITING, default="", max_age=DAY)
+    return dict(zip(PARAMETERS, kept.split("."), strict=True)) if kept else {}
 
 
 def arrive(request: HttpRequest) -> HttpResponse | None:
     """Note the ids of someone who has just logged in; returns a response only if they cannot go on."""
-    user = request.user
-    if not user.is_authenticated or WAITING not in request.session:
-        return None
-    ids = request.session.pop(WAITING)
-    if is_owner(user):
-        return None
+    ids = waiting(request) if request.user.is_authenticated else {}
+    return note(request.user, ids) if ids and not is_owner(request.user) else None
+
+
+def note(user: Row, ids: dict[str, str]) -> HttpResponse | None:
+    """Note the ids of an account; returns a response only if the participant cannot go on with it."""
     with LOCK:
         there = participants()
         if any(one["user"] == user.pk and one["participant_id"] != ids["participant_id"] for one in there):
@@ -94,7 +104,7 @@ def arrive(request: HttpRequest) -> HttpResponse | None:
 
 def address_for(request: HttpRequest) -> str:
     """Return the e-mail address that a participant may sign up with; empty if unknown."""
-    ids = request.path in {"/user/signup/", "/user/login/"} and request.session.get(WAITING)
+    ids = waiting(request) if request.path in {"/user/signup/", "/user/login/"} else {}
     return ADDRESS.format(ids["participant_id"]) if ids else ""
 
 
