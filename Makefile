@@ -21,7 +21,7 @@ TIERS := unit paper integration browser
 SLOW_TIERS := $(if $(wildcard .venv-vllm/installed),vllm)
 # Two processes, for two cores; four where tests also wait for servers. The tests of one file stay together, as
 # they share fixtures; in the tiers with servers, each process has its own servers.
-# How many examples a property test of the tier unit tries: usual (12) or thorough (1,000).
+# How many examples a property test of the tier unit tries: usual (10) or thorough (1,000).
 PROPERTIES ?= usual
 WORKERS_unit := -n 2 --dist loadfile --hypothesis-profile $(PROPERTIES)
 WORKERS_paper := -n 2

@@ -28,9 +28,9 @@ if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM:
 
 SHARED_DATA = Path(os.environ.get("ABCDLINK_SHARED_DATA", ROOT.parent / "shared" / "data"))
 
-# No test depends on the speed of the machine. Property tests try 12 examples; `make unit PROPERTIES=thorough` tries a
+# No test depends on the speed of the machine. Property tests try 10 examples; `make unit PROPERTIES=thorough` tries a
 # thousand, except where a test sets its own number.
-hypothesis.settings.register_profile("usual", deadline=None, max_examples=12)
+hypothesis.settings.register_profile("usual", deadline=None, max_examples=10)
 hypothesis.settings.register_profile("thorough", deadline=None, max_examples=1000)
 hypothesis.settings.load_profile("usual")
 

@@ -11,6 +11,7 @@ from unittest.mock import MagicMock
 
 import pytest
 import typer.testing
+from _pytest.runner import runtestprotocol
 
 from abcdlink.settings import get_settings
 from tests.helpers.homes import configure
@@ -50,6 +51,18 @@ def pytest_xdist_make_scheduler(config, log):
             return next((name for start, name in TOGETHER.items() if file.startswith(start)), file)
 
     return Scheduling(config, log)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item, nextitem):
+    """Report what a test did, but not that its fixtures went well: each report takes a message between processes."""
+    place = {"nodeid": item.nodeid, "location": item.location}
+    item.ihook.pytest_runtest_logstart(**place)
+    for report in runtestprotocol(item, log=False, nextitem=nextitem):
+        if report.when == "call" or not report.passed:
+            item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(**place)
+    return True
 
 
 def pytest_collection_finish():
