@@ -120,6 +120,16 @@ def push_tasks(
         ServiceError: when Label Studio does not do its part.
     """
     at = ensure_project(client, project, known)
+    try:
+        return _fill(client, project, at, tasks)
+    except ServiceError:
+        if known is not None or client.project(at) is not None:
+            raise
+        # Who pushed at the same time took this project for the later of two, and deleted it.
+        return _fill(client, project, ensure_project(client, project), tasks)
+
+
+def _fill(client: Client, project: Project, at: int, tasks: Mapping[str, Mapping[str, Any]]) -> PushResult:
     held = client.task_count(at)
     before = _tasks_by_key(client, at) if held else {}
     missing = [{"data": {"task_key": key, **data}} for key, data in tasks.items() if key not in before]

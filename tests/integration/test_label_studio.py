@@ -65,6 +65,22 @@ def test_simultaneous_pushes_add_tasks_once(client: Client, label_studio: LabelS
     assert len(client.projects_titled(f"{run.key} · batch 1")) == 1
 
 
+def test_a_push_whose_project_another_push_deleted_starts_again(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, count, gone = make_run(tasks=3), client.task_count, list[int]()
+
+    def delete_first(project: int) -> int:
+        if not gone:
+            gone.append(project)
+            client.delete_project(project)
+        return count(project)
+
+    monkeypatch.setattr(client, "task_count", delete_first)
+    assert pushed(client, run).project_id not in gone
+    assert keys_there(client, run) == [pool.key for pool in run.pools]
+
+
 def test_simultaneous_exports_are_whole(client: Client, label_studio: LabelStudioServer) -> None:
     """On the server, exports of the same answers within a minute are one file."""
     run = make_run(tasks=8)
