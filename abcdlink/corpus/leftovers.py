@@ -130,18 +130,16 @@ def _front_matter(lines: Lines) -> None:
 
 def _fields(lines: Lines) -> None:
     """Remove known fields from the block of fields that opens a text, perhaps after its titles."""
-    fields = [(number, FIELD.match(line)) for number, line in lines.left()]
-    titles = sum(1 for _ in takewhile(lambda field: not field[1], fields[: MOST_TITLES + 1]))
-    times = Counter(field["name"].casefold() for _, field in fields if field)
-    known = [
-        number
-        for number, field in takewhile(itemgetter(1), fields[titles:])
-        if field
-        and FIELD_NAME.fullmatch(field["name"])
-        and times[field["name"].casefold()] == 1  # else somebody speaks
-    ]
-    if titles <= MOST_TITLES and len(known) >= LEAST_FIELDS:
-        for number in known:
+    left = list(lines.left())
+    titles = sum(1 for _ in takewhile(lambda one: not FIELD.match(one[1]), left[: MOST_TITLES + 1]))
+    block = takewhile(itemgetter(1), ((number, FIELD.match(line)) for number, line in left[titles:]))
+    known = {number: field["name"] for number, field in block if field and FIELD_NAME.fullmatch(field["name"])}
+    if titles > MOST_TITLES or len(known) < LEAST_FIELDS:
+        return
+    times = Counter(field["name"].casefold() for _, line in left if (field := FIELD.match(line)))
+    once = [number for number, name in known.items() if times[name.casefold()] == 1]  # else somebody speaks
+    if len(once) >= LEAST_FIELDS:
+        for number in once:
             lines.remove(number, FRONT)
 
 
