@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from abcdlink.cleaning import Removed
-from abcdlink.corpus.formats.files import read_text
-from abcdlink.corpus.formats.text import PAIRS_FILE, text_files
+from abcdlink.corpus.formats.text import PAIRS_FILE
+from abcdlink.corpus.formats.text_files import PLAIN, TEXT, ending, read_document, text_files
 from abcdlink.corpus.io import DOCUMENTS
 from abcdlink.corpus.leftovers import LinePattern, without_leftovers
 from abcdlink.corpus.lines import LINE
@@ -20,19 +20,18 @@ from abcdlink.folders import Folder, open_folder
 def is_text_folder(folder: str) -> bool:
     """Tell whether a local folder has text files and no corpus."""
     path = Path(folder)
-    return not folder.startswith("s3://") and not (path / DOCUMENTS).exists() and bool(text_files(path)[1])
+    return not folder.startswith("s3://") and not (path / DOCUMENTS).exists() and bool(text_files(path)[0])
 
 
 def read_lines(folder: str) -> Corpus:
-    """Read each text file as a document, named by its path, whose sentences are the lines that are not blank.
+    """Read each document of a folder, named by its file, with the lines that are not blank as its sentences.
 
-    The id of a line is its number in the file, from 1. Files that cannot be read are refused.
+    The id of a line is its number in the text, from 1. Files that cannot be read are refused.
     """
     path, documents, refused = Path(folder), {}, []
-    for file in text_files(path)[1]:
-        name = file.relative_to(path).as_posix()
+    for name, file in _files(path).items():
         try:
-            lines = [(number, line) for number, (line, _) in enumerate(_lines(read_text(file)), 1) if line.strip()]
+            lines = [(number, line) for number, (line, _) in enumerate(_lines(read_document(file)), 1) if line.strip()]
             sentences = tuple(Sentence(id=str(number), text=line) for number, line in lines)
             documents[name] = Document(id=name, sentences=sentences)
         except InputError as error:
@@ -46,8 +45,9 @@ def read_lines(folder: str) -> Corpus:
 def leftovers(folder: str, corpus: Corpus, further: Sequence[LinePattern]) -> dict[str, list[Removed]]:
     """Return the whole lines that an import would remove, by document."""
     removed: dict[str, list[Removed]] = {}
+    files = _files(Path(folder))
     for name, document in corpus.documents.items():
-        text = "".join(line + end for line, end in _lines(read_text(Path(folder) / name)))
+        text = "".join(line + end for line, end in _lines(read_document(files[name])))
         for line, cut, why in without_leftovers(text, further).removed:
             sentence = document.sentences[document.position[str(line)]]
             if sentence.text == cut:
@@ -57,18 +57,18 @@ def leftovers(folder: str, corpus: Corpus, further: Sequence[LinePattern]) -> di
 
 
 def write_lines(source: str, out: str, removed: Sequence[Removed]) -> None:
-    """Write a copy of the text files without the removed lines, and of the table of pairs."""
+    """Write a copy of the documents without the removed lines, as plain text, and of the table of pairs."""
     path, folder = Path(source), open_folder(out)
     gone = _by_document(removed)
-    texts = text_files(path)[1]
-    for file in [*texts, *(other for other in path.iterdir() if other.name.casefold() == PAIRS_FILE)]:
-        name = file.relative_to(path).as_posix()
-        if name in gone:
-            lines = _lines(read_text(file))
-            kept = [line + end for number, (line, end) in enumerate(lines, 1) if number not in gone[name]]
+    for name, file in _files(path).items():
+        if name in gone or not _is_plain(file):
+            lines = _lines(read_document(file))
+            kept = [line + end for number, (line, end) in enumerate(lines, 1) if number not in gone.get(name, ())]
             folder.write(name, "".join(kept).encode())
         else:
             folder.write(name, file.read_bytes())
+    for table in (other for other in path.iterdir() if other.name.casefold() == PAIRS_FILE):
+        folder.write(table.name, table.read_bytes())
 
 
 def put_back(folder: Folder, removed: Sequence[Removed]) -> None:
@@ -80,6 +80,16 @@ def put_back(folder: Folder, removed: Sequence[Removed]) -> None:
         for number in sorted(back):
             lines.insert(number - 1, f"{back[number]}\n")
         folder.write(name, "".join(lines).encode())
+
+
+def _files(folder: Path) -> dict[str, Path]:
+    """Return the documents of a folder by the names of the files with their lines."""
+    documents, _ = text_files(folder)
+    return {name + (ending(file.name) if _is_plain(file) else TEXT): file for name, file in documents.items()}
+
+
+def _is_plain(file: Path) -> bool:
+    return ending(file.name) in PLAIN
 
 
 def _by_document(removed: Sequence[Removed]) -> dict[str, dict[int, str]]:

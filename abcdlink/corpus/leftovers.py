@@ -9,14 +9,29 @@ reason.
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from itertools import groupby, pairwise, takewhile
 from operator import itemgetter
 
-from abcdlink.corpus.lines import AGAIN, CODE, CUE, FRONT, HEAD, PAGE, PICTURE, RULE, STAMP, TRACE, Lines, Rest
+from abcdlink.corpus.lines import (
+    AGAIN,
+    CODE,
+    CUE,
+    FRONT,
+    HEAD,
+    PAGE,
+    PICTURE,
+    RULE,
+    STAMP,
+    TABLE_OF_CONTENTS,
+    TRACE,
+    Lines,
+    Rest,
+)
 from abcdlink.corpus.mail import remove_mail
 from abcdlink.corpus.marks import ROW
+from abcdlink.languages import END
 
 NUMBERED_PAGE = re.compile(
     r"^\W{0,3}(?:page|p\.|seite|s\.|p[áa]gina|blz\.?|sida|side|strona)\s*\d{1,5}(?:\s*(?:of|von|de|sur|di|van|av|/)\s*\d{1,5})?\W{0,3}$"
@@ -26,6 +41,10 @@ NUMBERED_PAGE = re.compile(
 RUNNING = re.compile(r"^(?P<first>\d{1,5})(?:\s{2,}|\t)(?P<text>\S.*)$|^(?P<left>\S.*?)(?:\s{2,}|\t)(?P<last>\d{1,5})$")
 SIDES = 2
 BARE_NUMBER = re.compile(r"^\d{1,5}$")
+PAGE_NUMBER = re.compile(r"\d+|^[ivxl]{1,6}$")
+DEEPEST_HEAD = 3
+"""Lines of a running head or foot."""
+CONTENTS = re.compile(r"(?:\.\s?){4,}\s*(?:\d{1,4}|[ivxl]{1,6})$")
 INDENTED = 8
 """Blanks before a number from which it is set apart from the text."""
 RULED = re.compile(r"^\s*(?:[|+:=_*~#.·•–—-]\s*){3,}$")  # noqa: RUF001 - what rules are drawn with
@@ -194,25 +213,47 @@ def _cues(lines: Lines) -> None:
 def _pages(lines: Lines) -> None:
     heads: dict[str, list[tuple[int, int]]] = {}
     """Text of a head -> its lines, each with the number of its page."""
-    at_start: dict[str, list[int]] = {}
-    before = -1
     for number, raw in list(lines.left()):
         line = raw.strip()
         if NUMBERED_PAGE.match(line):
             lines.remove(number, PAGE)
+        elif CONTENTS.search(line):
+            lines.remove(number, TABLE_OF_CONTENTS)
         elif BARE_NUMBER.match(line) and _stands_alone(lines, number):
             heads.setdefault("", []).append((number, int(line)))
         elif head := RUNNING.match(line):
             name = (head["text"] or head["left"]).casefold()
             heads.setdefault(name, []).append((number, int(head["first"] or head["last"])))
+    for found in heads.values():
+        if _count_pages(found):
+            for number, _ in found:
+                lines.remove(number, PAGE)
+    for _ in range(DEEPEST_HEAD):
+        _edges(lines)
+
+
+def _edges(lines: Lines) -> None:
+    """Remove first and last lines of pages that another page begins or ends with, whatever numbers they hold."""
+    if not lines.page_starts:
+        return
+    starts, ends = defaultdict[str, list[int]](list), defaultdict[str, list[int]](list)
+    left = list(lines.left())
+    for (before, last), (number, first) in pairwise(left):
         if any(before < start <= number for start in lines.page_starts):
-            at_start.setdefault(re.sub(r"\d+", "", line).casefold(), []).append(number)
-        before = number
-    repeated = [numbers for numbers in at_start.values() if len(numbers) > 1]
-    repeated += [[number for number, _ in found] for found in heads.values() if _count_pages(found)]
-    for numbers in repeated:
-        for number in numbers:
+            ends[_without_number(last)].append(before)
+            starts[_without_number(first)].append(number)
+    if left:
+        ends[_without_number(left[-1][1])].append(left[-1][0])
+    pages = len(lines.page_starts) + 1
+    for numbers in (*starts.values(), *ends.values()):
+        # Text can do the same by chance, on few pages.
+        least = max(3, pages / 2) if END.search(lines.texts[numbers[0]].rstrip()) else 2
+        for number in numbers if len(numbers) >= least else ():
             lines.remove(number, PAGE)
+
+
+def _without_number(line: str) -> str:
+    return PAGE_NUMBER.sub("", line.strip().casefold())
 
 
 def _count_pages(found: list[tuple[int, int]]) -> bool:

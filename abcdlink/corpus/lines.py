@@ -12,6 +12,7 @@ from abcdlink.languages import END, begins_small
 PAGE, CODE, QUOTED, SIGNATURE, HEADER = "page number or running head", "code", "quoted mail", "signature", "mail header"
 TRACE, CUE, STAMP, RULE = "stack trace or log", "cue of a subtitle", "time stamp", "rule"
 FRONT, PICTURE, HEAD, AGAIN = "front matter", "picture", "head of a table", "repeats the line before"
+TABLE_OF_CONTENTS = "table of contents"
 
 LINE = re.compile("\r\n|[\r\n\f\u2028\u2029]")
 TAG = re.compile(r"</?(?:v|c|i|b|u|ruby|rt|lang)(?:[.\s][^>]*)?>|<(?:\d+:)?\d\d:\d\d\.\d{3}>")

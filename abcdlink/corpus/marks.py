@@ -102,7 +102,7 @@ ANSWERED = re.compile(
 """``no.`` as a word, which ``sentencex`` takes for "number": a capital letter follows and no number."""
 WORDS_IN = {
     "en": re.compile(
-        r"(?<![.\w])(?:arc|art|con|ill|may|me|miss|OK|ok)\.\s+"
+        r"(?<![.\w])(?:arc|art|con|ill|[Mm]ay|me|miss|OK|ok)\.\s+"
         rf"(?=[{OPENING}]*(?:I\b(?![,;:.)]|\s+(?:of|to|and)\b)|(?![IVXLC]+\b)[A-ZÀ-Þ]))"
     ),
     "fr": re.compile(rf"(?:\betc|[€\d][ \u00a0]?(?:H\. ?T|T\. ?T\. ?C))\.\s+(?=[{OPENING}]*[A-ZÀ-Þ])"),

@@ -2,47 +2,30 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from functools import lru_cache
-from html.parser import HTMLParser
 from itertools import islice, pairwise
 
 from abcdlink.characters import without_hidden
 from abcdlink.corpus.leftovers import LinePattern, without_leftovers
+from abcdlink.corpus.lines import LINE
 from abcdlink.corpus.marks import BULLETS, ROW, UNSPACED
+from abcdlink.corpus.markup import COMMENT, MARKUP, decode_entities, without_tags
 from abcdlink.corpus.records import NOTED, Document, Note, RemovedLine, Tally
 from abcdlink.corpus.segmentation import Segmenter
 from abcdlink.errors import InputError
 from abcdlink.languages import END, begins_small
 
-ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
-"""An HTML entity with its semicolon; without one, ``?a=1&copy=2`` would turn into a copyright sign."""
-
-MARKUP = re.compile(r"<(?:/p|/div|/li|/h[1-6]|/td|/body|br\s*/?)>", re.IGNORECASE)
-"""What tells that a text is HTML."""
-BLOCKS = re.compile(
-    r"article|blockquote|br|d[dlt]|details|div|figcaption|h[1-6]|header|footer|li|p|section|summary|t[dhr]"
-)
-TAGS = re.compile(
-    r"a|abbr|acronym|aside|b|base|big|body|button|caption|center|cite|code|col|colgroup|del|dfn|em|figure|font|form|frame|hr"
-    r"|html|i|iframe|img|input|ins|kbd|label|link|main|mark|meta|nav|noscript|ol|option|picture|pre|q|s|samp|select|small"
-    r"|source|span|strike|strong|sub|sup|svg|table|tbody|textarea|tfoot|thead|time|title|tt|u|ul|var|video|wbr|\w+:\w+"
-)
-"""Tags besides blocks: what else stands in angle brackets, such as ``<host>`` or ``<ada@example.org>``, is text."""
-HIDDEN = frozenset(("script", "style", "head"))
-LINE_END = re.compile("\r\n|[\r\n\u2028\u2029]")
 BULLET = re.compile(rf"(?:[–—*·‣{BULLETS}-]|\(?(?:\d{{1,3}}|[A-Za-z])[.)])\s")  # noqa: RUF001 - dashes that open list items
 LATEX = re.compile(r"^[ \t]*\\(?:documentclass|begin\{document\})", re.MULTILINE)
-COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 MOST_LISTED = 100_000
 """Removed lines that are listed; of more, only the number is known."""
 SUSPENDED = re.compile(r"(?:and|or|und|oder|bzw\.|sowie|et|ou|en|of|y|o|e|och|og|eller)\s")
 """A word behind a hyphen that stands for the end of a later word: ``Schul- und Hochschulwesen``."""
-DIVIDED = re.compile(r"([^\W\d_]+)-[ \t]*(?:\r\n|[\r\n\u2028\u2029])\s*([^\W\d_]+)")
+DIVIDED = re.compile(rf"([^\W\d_]+)-[ \t]*(?:{LINE.pattern})\s*([^\W\d_]+)")
 HYPHENATED = 3
 """Words divided at line ends from which a text is set with hyphenation."""
 LONGEST_WRAPPED = 150
@@ -148,58 +131,6 @@ class PlainText:
         return notes
 
 
-def without_tags(text: str) -> str:
-    """Return the text of an HTML page or a piece of one: blocks become paragraphs; scripts and styles go."""
-    reader = _Page()
-    reader.feed(text)
-    reader.close()
-    found = "".join(reader.parts)
-    return found if found.strip() else text
-
-
-class _Page(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=False)
-        self.parts: list[str] = []
-        self._hidden = 0
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002 - as it is called
-        if self._is_text(tag):
-            self.handle_data(self.get_starttag_text() or "")
-            return
-        self._hidden = 0 if tag == "body" else self._hidden + (tag in HIDDEN)
-        self._break(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        if self._is_text(tag):
-            self.handle_data(f"</{tag}>")
-            return
-        self._hidden = max(0, self._hidden - (tag in HIDDEN))
-        self._break(tag)
-
-    def handle_data(self, data: str) -> None:
-        if not self._hidden:
-            self.parts.append(data)
-
-    def handle_entityref(self, name: str) -> None:
-        self.handle_data(f"&{name};")
-
-    def handle_charref(self, name: str) -> None:
-        self.handle_data(f"&#{name};")
-
-    def _is_text(self, tag: str) -> bool:
-        return not (TAGS.fullmatch(tag) or tag in HIDDEN or BLOCKS.fullmatch(tag))
-
-    def _break(self, tag: str) -> None:
-        if BLOCKS.fullmatch(tag):
-            self.parts.append("\n" if tag == "br" else "\n\n")
-
-
-def decode_entities(text: str) -> str:
-    """Replace the HTML entities in a text once, so that ``&amp;lt;`` becomes ``&lt;``; unknown ones stay."""
-    return ENTITY.sub(lambda match: html.unescape(match.group()), text)
-
-
 def join_lines(text: str, lines: Lines = Lines.AUTO) -> str:
     r"""Join the lines of each paragraph where they are only wrapped; paragraphs then end with ``\n``.
 
@@ -210,7 +141,7 @@ def join_lines(text: str, lines: Lines = Lines.AUTO) -> str:
     a short line without final punctuation stays apart: it is a headline or a byline. Only white space changes, and
     the hyphens of words that were divided at the end of a line.
     """
-    if lines is Lines.KEEP or not LINE_END.search(text):
+    if lines is Lines.KEEP or not LINE.search(text):
         return text
     paragraphs = list(_paragraphs(text))
     if lines is Lines.AUTO and not _is_wrapped(paragraphs):
@@ -243,7 +174,7 @@ def _paragraphs(text: str) -> Iterator[list[str]]:
     """Yield the stripped lines of each paragraph; a blank line, a bullet, a row or a deeper indentation begins one."""
     paragraph: list[str] = []
     indent, in_item = 0, False
-    for raw in LINE_END.split(text):
+    for raw in LINE.split(text):
         line = raw.strip()
         depth = len(raw) - len(raw.lstrip())
         bullet = BULLET.match(line) is not None

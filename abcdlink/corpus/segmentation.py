@@ -26,7 +26,7 @@ MODELS = {"en": ("en_core_web_md", "en_core_web_sm")}
 RULES = "rules"
 """Name of the segmenter that needs no trained model."""
 
-LINE_ENDS = re.compile("[\r\n\u2028\u2029]+")
+LINE_ENDS = re.compile("[\r\n\f\u2028\u2029]+")
 LEAST_SMALL = 2
 """Sentences of a text that begin with a small letter, from which their writer may not mind capitals."""
 

@@ -1,4 +1,4 @@
-"""Reads tables with one document or one pair of documents in each row: CSV, Parquet, Hugging Face data sets, JSON.
+"""Reads tables with one document or one pair of documents in each row: CSV, Excel, Parquet, Hugging Face, JSON.
 
 Columns are found by their role, which is also their usual name: ``text`` and ``id`` of a document alone; ``source``,
 ``target``, ``source_id``, ``target_id`` and ``pair`` (or ``id``) of a pair. ``--columns`` says where they have other
@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from abcdlink.corpus.builder import CorpusBuilder
-from abcdlink.corpus.formats.files import ImportSource, read_json_lines, read_lines
+from abcdlink.corpus.formats.excel import excel_rows
+from abcdlink.corpus.formats.files import LITTER, ImportSource, read_json_lines, read_lines
 from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
 from abcdlink.errors import InputError
 from abcdlink.settings import get_settings
@@ -54,6 +55,11 @@ def read_csv(given: ImportSource) -> Corpus:
     return _read(given, _of_files(given, "csv", csv_rows))
 
 
+def read_excel(given: ImportSource) -> Corpus:
+    """Read an ``.xlsx`` file or all of a folder; errors as ``read_csv``."""
+    return _read(given, _of_files(given, "xlsx", lambda path: _rows_of(excel_rows(path))))
+
+
 def read_parquet(given: ImportSource) -> Corpus:
     """Read a ``.parquet`` file or all of a folder; errors as ``read_csv``."""
     return _read(given, _of_files(given, "parquet", _parquet_rows))
@@ -82,6 +88,10 @@ def csv_rows(path: Path) -> Rows:
     Raises:
         InputError: when it is not UTF-8, quotation marks are not closed or not doubled.
     """
+    return _rows_of(_csv_cells(path))
+
+
+def _csv_cells(path: Path) -> Iterator[tuple[str, list[str]]]:
     csv.field_size_limit(LONGEST_CELL)
     texts = (text + "\n" for _, text in read_lines(path, blank=True))
     header = next((text for text in texts if text.strip()), "")
@@ -91,18 +101,25 @@ def csv_rows(path: Path) -> Rows:
     rows = csv.reader(chain([header], texts), delimiter=delimiter, strict=True)
     skipped = bool(declared)
     try:
-        columns = _each_named(name.strip() for name in next(rows, []))
-        for number, cells in enumerate(filter(None, rows)):
-            if any(map(str.strip, cells)):
-                beyond = [cell for cell in cells[len(columns) :] if cell.strip()]
-                msg = f"there are more cells than columns: {', '.join(map(repr, beyond))}"
-                fault = InputError(msg, "enclose cells that contain the separator in quotation marks")
-                row = dict(zip(columns, cells, strict=False)) | ({FAULT: fault} if beyond else {})
-                yield f"{path}, line {rows.line_num + skipped}", str(number), row
+        for cells in filter(None, rows):
+            yield f"{path}, line {rows.line_num + skipped}", cells
     except csv.Error as error:
         msg = f"{path}, line {rows.line_num + skipped}: {error}"
         hint = "save it as CSV from a spreadsheet, which encloses cells in quotation marks and doubles those inside"
         raise InputError(msg, hint) from None
+
+
+def _rows_of(lines: Iterator[tuple[str, list[str]]]) -> Rows:
+    """Yield the rows of a table from its lines, of which the first has the names of the columns."""
+    _, names = next(lines, ("", []))
+    columns = _each_named(name.strip() for name in names)
+    for number, (where, cells) in enumerate(lines):
+        if any(map(str.strip, cells)):
+            beyond = [cell for cell in cells[len(columns) :] if cell.strip()]
+            msg = f"there are more cells than columns: {', '.join(map(repr, beyond))}"
+            fault = InputError(msg, "enclose cells that contain the separator in quotation marks")
+            row = dict(zip(columns, cells, strict=False)) | ({FAULT: fault} if beyond else {})
+            yield where, str(number), row
 
 
 def _json_rows(path: Path) -> Rows:
@@ -141,7 +158,8 @@ def _each_named(names: Iterable[str]) -> list[str]:
 
 def _of_files(given: ImportSource, ending: str, rows_of: Any) -> Rows:  # noqa: ANN401 - a function of a path
     path = given.path
-    files = [path] if path.is_file() else sorted(path.glob(f"*.{ending}"))
+    there = [path] if path.is_file() else sorted(path.glob(f"*.{ending}"))
+    files = [file for file in there if not file.name.startswith(LITTER)]
     if not files:
         msg = f"{path} contains no .{ending} file"
         raise InputError(msg, f"give a .{ending} file, or a folder with some")

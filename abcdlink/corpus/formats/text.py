@@ -1,67 +1,75 @@
-"""Reads a folder of plain text files, one document per file.
+"""Reads a folder of files that hold one document each: plain text, HTML, Word, PDF (see ``text_files.py``).
 
-A document is named by its path below the folder without ``.txt``. The pairs come from ``pairs.csv``
-(columns ``source``, ``target`` and, if wanted, ``id``; file names with or without ``.txt``) where there
-is one, else from files named ``<pair>.source.txt`` and ``<pair>.target.txt``. Case, and whether an accent is a
-character of its own, matter only where two names differ in nothing else. In a folder without ``.txt`` files,
-all this goes for ``.md``; beside them, an ``.md`` file tells what the folder holds.
+A document is named by its path below the folder without its ending. The pairs come from ``pairs.csv``
+(columns ``source``, ``target`` and, if wanted, ``id``; file names with or without ending) where there
+is one, else from files named ``<pair>.source.txt`` and ``<pair>.target.txt``, or with another ending. Case, and whether
+an accent is a character of its own, matter only where two names differ in nothing else. In a folder without other
+documents, all this goes for ``.md``; beside them, an ``.md`` file tells what the folder holds.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from unicodedata import normalize
 
 from abcdlink.corpus.builder import CorpusBuilder
-from abcdlink.corpus.formats.files import ImportSource, read_table, read_text
+from abcdlink.corpus.formats.files import ImportSource, read_table
+from abcdlink.corpus.formats.text_files import (
+    READERS,
+    ending,
+    pages_without_text,
+    read_document,
+    text_files,
+    without_ending,
+)
 from abcdlink.corpus.records import Corpus, Note, Pair, pair_name
-from abcdlink.errors import SAVE_AS_TEXT, InputError
+from abcdlink.errors import InputError
 
 PAIRS_FILE = "pairs.csv"
-SUFFIXES = (".txt", ".md")
 SOURCE, TARGET = ".source", ".target"
 
 
 def read_text_folder(given: ImportSource) -> Corpus:
-    """Read all ``.txt`` files of a folder and its subfolders, else all ``.md``; unreadable and empty ones are refused.
+    """Read all documents of a folder and its subfolders; unreadable and empty ones are refused.
 
     Raises:
-        InputError: when the source is not a folder or has no text file, or ``pairs.csv`` cannot be
+        InputError: when the source is not a folder or has no document, or ``pairs.csv`` cannot be
             read as a table with the columns ``source`` and ``target``.
     """
     folder = given.path
-    suffix, paths = text_files(folder)
-    if not paths:
-        msg = f"{folder} is not a folder with {' or '.join(SUFFIXES)} files"
-        raise InputError(
-            msg, f"put one {SUFFIXES[0]} file per document into a folder and give that folder; {SAVE_AS_TEXT}"
-        )
+    documents, copies = text_files(folder)
+    if not documents:
+        msg = f"{folder} is not a folder with {', '.join(READERS)} files"
+        raise InputError(msg, "put one such file per document into a folder and give that folder")
     builder = CorpusBuilder(given.name)
-    if given.choices.targets and (sources := [path for path in paths if _ends_with(path.name, SOURCE + suffix)]):
-        left_out = [given.file(path).name for path in sources]
-        builder.note(Note.of(f"Files named *{SOURCE}{suffix}, which were left out", left_out))
-        paths = [path for path in paths if path not in sources]
-    names = [path.relative_to(folder).as_posix()[: -len(suffix)] for path in paths]
-    for name, path in zip(names, paths, strict=True):
+    _leave_out(builder, given, "the same document is there with another ending", copies)
+    if given.choices.targets:
+        _leave_out(
+            builder, given, "they are sources", [path for name, path in documents.items() if _is_on(SOURCE, name)]
+        )
+        documents = {name: path for name, path in documents.items() if not _is_on(SOURCE, name)}
+    textless: list[str] = []
+    for name, path in documents.items():
         with builder.refusing(str(path)):
-            builder.add_document(str(path), given.texts.document(name, read_text(given.file(path))))
+            text = read_document(given.file(path))
+            textless += pages_without_text(path, text)
+            builder.add_document(str(path), given.texts.document(name, text))
+    if textless:
+        builder.note(Note.of("Pages without text, which are blank or pictures", textless))
+    files = {name: path.relative_to(folder).as_posix() for name, path in documents.items()}
     tables = [path for path in sorted(folder.iterdir()) if path.name.casefold() == PAIRS_FILE]
     if tables:
-        _pairs_from_table(builder, given, tables[0], _Names(names), suffix)
+        _pairs_from_table(builder, given, tables[0], _Names(files))
     elif not given.choices.targets:
-        _pairs_from_names(builder, names, suffix)
+        _pairs_from_names(builder, files)
     return builder.build()
 
 
-def text_files(folder: Path) -> tuple[str, list[Path]]:
-    """Return the ending of the text files in a folder and its subfolders, and the files; none: ``("", [])``."""
-    there = sorted(folder.rglob("*")) if folder.is_dir() else []
-    for suffix in SUFFIXES:
-        if found := [path for path in there if _ends_with(path.name, suffix)]:
-            return suffix, found
-    return "", []
+def _leave_out(builder: CorpusBuilder, given: ImportSource, why: str, files: Sequence[Path]) -> None:
+    if files:
+        builder.note(Note.of(f"Files that were left out, as {why}", [given.file(path).name for path in files]))
 
 
 class _Names:
@@ -79,28 +87,29 @@ class _Names:
         return name if name in self._exact or len(alike) != 1 else next(iter(alike))
 
 
-def _pairs_from_table(builder: CorpusBuilder, given: ImportSource, path: Path, names: _Names, suffix: str) -> None:
+def _pairs_from_table(builder: CorpusBuilder, given: ImportSource, path: Path, names: _Names) -> None:
     for where, cells in read_table(given.file(path), ("source", "target")):
-        source, target = (names.find(_without(cells[side], suffix)) for side in ("source", "target"))
+        source, target = (names.find(without_ending(cells[side])) for side in ("source", "target"))
         if not source or not target:
             builder.refuse(where, "the source or the target is blank", "fill it in or remove the row")
         else:
             builder.add_pair(where, Pair(id=cells.get("id") or pair_name(source, target), source=source, target=target))
 
 
-def _pairs_from_names(builder: CorpusBuilder, names: list[str], suffix: str) -> None:
-    sources, targets = (_by_pair(builder, names, side, suffix) for side in (SOURCE, TARGET))
+def _pairs_from_names(builder: CorpusBuilder, files: Mapping[str, str]) -> None:
+    """Make the pairs of documents whose names say so; ``files``: name of a document -> its file."""
+    sources, targets = (_by_pair(builder, files, side) for side in (SOURCE, TARGET))
     # Names that differ in case match only where neither has a counterpart of its own.
     lone_sources, lone_targets = _Names(sources.keys() - targets.keys()), _Names(targets.keys() - sources.keys())
     alone = [(target, pair + SOURCE) for pair, target in targets.items() if lone_sources.find(pair) not in sources]
     for pair, source in sources.items():
         if target := targets.get(pair) or targets.get(lone_targets.find(pair)):
-            builder.add_pair(f"{source}{suffix}", Pair(id=pair, source=source, target=target))
+            builder.add_pair(files[source], Pair(id=pair, source=source, target=target))
         else:
             alone.append((source, pair + TARGET))
     for name, missing in alone:
-        reason = f"there is no {missing}{suffix} to pair it with"
-        builder.refuse(f"{name}{suffix}", reason, "add the file, or name the pairs in pairs.csv")
+        reason = f"there is no {missing}{ending(files[name])} to pair it with"
+        builder.refuse(files[name], reason, "add the file, or name the pairs in pairs.csv")
 
 
 def _folded(name: str) -> str:
@@ -108,19 +117,16 @@ def _folded(name: str) -> str:
     return normalize("NFC", name).casefold().replace("\\", "/").removeprefix("./")
 
 
-def _by_pair(builder: CorpusBuilder, names: list[str], ending: str, suffix: str) -> dict[str, str]:
+def _by_pair(builder: CorpusBuilder, files: Mapping[str, str], side: str) -> dict[str, str]:
     """Return pair -> name of its document on one side."""
     found: dict[str, str] = {}
-    for name in names:
-        if _ends_with(name, ending) and found.setdefault(_without(name, ending), name) != name:
-            reason = f"its name differs from {found[_without(name, ending)]}{suffix} only in case"
-            builder.refuse(f"{name}{suffix}", reason, "give every file its own name")
+    for name in filter(lambda name: _is_on(side, name), files):
+        pair = name[: -len(side)]
+        if found.setdefault(pair, name) != name:
+            reason = f"its name differs from {files[found[pair]]} only in case"
+            builder.refuse(files[name], reason, "give every file its own name")
     return found
 
 
-def _ends_with(name: str, ending: str) -> bool:
-    return name.casefold().endswith(ending)
-
-
-def _without(name: str, ending: str) -> str:
-    return name[: -len(ending)] if _ends_with(name, ending) else name
+def _is_on(side: str, name: str) -> bool:
+    return name.casefold().endswith(side)

@@ -127,8 +127,9 @@ SHAPES = [
     Shape("a name with a typo", "text", {"derby.source.txt": OPEN, "drebi.target.txt": "Yes."}, pairs=[], refused=("no drebi.source.txt", "no derby.target.txt")),
     Shape("subfolders", "text", {"x/p.source.txt": OPEN, "x/p.target.txt": "Yes."}, pairs=[("x/p", "x/p.source", "x/p.target")]),
     Shape("blanks and dots in names", "text", {"a b. c.source.txt": OPEN, "a b. c.target.txt": "Yes."}, pairs=[("a b. c", "a b. c.source", "a b. c.target")]),
-    Shape("files of other programs", "text", text(OPEN) | {"p.docx": b"PK", "README.md": "x", ".DS_Store": b"\0"}, pairs=P, notes=("not read: 2 (README.md, p.docx)",)),
-    Shape("nothing but other files", "text", {"p.docx": b"PK"}, error="not a folder with .txt or .md files"),
+    Shape("files of other programs", "text", text(OPEN) | {"p.odt": b"PK", "README.md": "x", ".DS_Store": b"\0"}, pairs=P, notes=("not read: 2 (README.md, p.odt)",)),
+    Shape("nothing but other files", "text", {"p.odt": b"PK"}, error="not a folder with .txt, .docx, .html, .htm, .pdf, .md files"),
+    Shape("damaged files of Word and PDF", "text", text(OPEN) | {"p.docx": b"PK", "~$p.docx": b"ada", "p.pdf": b"%PDF-1.4"}, pairs=P, refused=("cannot be read as a Word file",), notes=("another ending: 1 (p.pdf)", "not read: 1 (~$p.docx)")),
     Shape("a folder named .txt", "text", text(OPEN) | {"x.txt/y.md": "x"}, pairs=P, refused=("cannot read",), notes=("x.txt/y.md",)),
     # plain text: a table of pairs
     Shape("a table", "text", table("source,target\na,b\n"), pairs=AB),
