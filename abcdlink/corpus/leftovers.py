@@ -9,7 +9,7 @@ reason.
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby, pairwise, takewhile
 from operator import itemgetter
@@ -20,33 +20,18 @@ from abcdlink.corpus.lines import (
     CUE,
     FRONT,
     HEAD,
-    PAGE,
     PICTURE,
     RULE,
     STAMP,
-    TABLE_OF_CONTENTS,
     TRACE,
     Lines,
     Rest,
 )
 from abcdlink.corpus.mail import remove_mail
 from abcdlink.corpus.marks import ROW
-from abcdlink.languages import END
+from abcdlink.corpus.pages import remove_heads
 
-NUMBERED_PAGE = re.compile(
-    r"^\W{0,3}(?:page|p\.|seite|s\.|p[áa]gina|blz\.?|sida|side|strona)\s*\d{1,5}(?:\s*(?:of|von|de|sur|di|van|av|/)\s*\d{1,5})?\W{0,3}$"
-    r"|^[-–—]\s*\d{1,5}\s*[-–—]$",  # noqa: RUF001 - dashes around a page number
-    re.IGNORECASE,
-)
-RUNNING = re.compile(r"^(?P<first>\d{1,5})(?:\s{2,}|\t)(?P<text>\S.*)$|^(?P<left>\S.*?)(?:\s{2,}|\t)(?P<last>\d{1,5})$")
-SIDES = 2
 BARE_NUMBER = re.compile(r"^\d{1,5}$")
-PAGE_NUMBER = re.compile(r"\d+|^[ivxl]{1,6}$")
-DEEPEST_HEAD = 3
-"""Lines of a running head or foot."""
-CONTENTS = re.compile(r"(?:\.\s?){4,}\s*(?:\d{1,4}|[ivxl]{1,6})$")
-INDENTED = 8
-"""Blanks before a number from which it is set apart from the text."""
 RULED = re.compile(r"^\s*(?:[|+:=_*~#.·•–—-]\s*){3,}$")  # noqa: RUF001 - what rules are drawn with
 
 FRONT_MARK = ("---", "+++")
@@ -132,7 +117,7 @@ def without_leftovers(text: str, further: Sequence[LinePattern] = ()) -> Rest:
     for number, line in list(lines.left()):
         if RULED.match(line):
             lines.remove(number, RULE)
-    for find in (_fields, _code, _tables, _cues, _pages, remove_mail, _stamps, _repeated):
+    for find in (_fields, _code, _tables, _cues, remove_heads, remove_mail, _stamps, _repeated):
         find(lines)
     return lines.rest()
 
@@ -208,63 +193,6 @@ def _cues(lines: Lines) -> None:
         if voice:
             is_other, speaker = voice["name"] != speaker, voice["name"]
             lines.cut[number] = (voice[0], CUE, f"{speaker}: " if is_other else "")
-
-
-def _pages(lines: Lines) -> None:
-    heads: dict[str, list[tuple[int, int]]] = {}
-    """Text of a head -> its lines, each with the number of its page."""
-    for number, raw in list(lines.left()):
-        line = raw.strip()
-        if NUMBERED_PAGE.match(line):
-            lines.remove(number, PAGE)
-        elif CONTENTS.search(line):
-            lines.remove(number, TABLE_OF_CONTENTS)
-        elif BARE_NUMBER.match(line) and _stands_alone(lines, number):
-            heads.setdefault("", []).append((number, int(line)))
-        elif head := RUNNING.match(line):
-            name = (head["text"] or head["left"]).casefold()
-            heads.setdefault(name, []).append((number, int(head["first"] or head["last"])))
-    for found in heads.values():
-        if _count_pages(found):
-            for number, _ in found:
-                lines.remove(number, PAGE)
-    for _ in range(DEEPEST_HEAD):
-        _edges(lines)
-
-
-def _edges(lines: Lines) -> None:
-    """Remove first and last lines of pages that another page begins or ends with, whatever numbers they hold."""
-    if not lines.page_starts:
-        return
-    starts, ends = defaultdict[str, list[int]](list), defaultdict[str, list[int]](list)
-    left = list(lines.left())
-    for (before, last), (number, first) in pairwise(left):
-        if any(before < start <= number for start in lines.page_starts):
-            ends[_without_number(last)].append(before)
-            starts[_without_number(first)].append(number)
-    if left:
-        ends[_without_number(left[-1][1])].append(left[-1][0])
-    pages = len(lines.page_starts) + 1
-    for numbers in (*starts.values(), *ends.values()):
-        # Text can do the same by chance, on few pages.
-        least = max(3, pages / 2) if END.search(lines.texts[numbers[0]].rstrip()) else 2
-        for number in numbers if len(numbers) >= least else ():
-            lines.remove(number, PAGE)
-
-
-def _without_number(line: str) -> str:
-    return PAGE_NUMBER.sub("", line.strip().casefold())
-
-
-def _count_pages(found: list[tuple[int, int]]) -> bool:
-    """Tell whether numbers go up by one, or by two where the other side of a sheet has another head."""
-    return len(found) > 1 and all(0 < later - page <= SIDES for (_, page), (_, later) in pairwise(found))
-
-
-def _stands_alone(lines: Lines, number: int) -> bool:
-    around = (lines.texts[other] for other in (number - 1, number + 1) if 0 <= other < len(lines.texts))
-    indent = len(lines.texts[number]) - len(lines.texts[number].lstrip())
-    return indent >= INDENTED or number in lines.page_starts or not any(text.strip() for text in around)
 
 
 def _stamps(lines: Lines) -> None:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import html
-import logging
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from abcdlink.corpus.formats.files import LITTER, open_file, read_text
+from abcdlink.corpus.formats.files import LITTER, open_file, read_bytes, read_text
 from abcdlink.corpus.markup import without_tags
 from abcdlink.errors import InputError, first_line
 
-PAGE_BREAK = "\f"
+PAGE_BREAK, HYPHEN = "\f", "\ufffe"
 LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xFB05: "st", 0xFB06: "st"}
 """Letters that a PDF sets as one sign; nobody who types a word would find it."""
 NOTE_MARKS = re.compile(
@@ -83,20 +82,23 @@ def _word(path: Path) -> str:
 
 
 def _pdf(path: Path) -> str:
-    from pypdf import PdfReader
+    import pypdfium2  # type: ignore[import-untyped]
 
-    # It says on its logger what it puts up with; what it cannot put up with, it raises.
-    logging.getLogger("pypdf").setLevel(logging.CRITICAL)
-    with open_file(path) as file:
-        try:
-            pages = [page.extract_text().strip().translate(LIGATURES) for page in PdfReader(file).pages]
-        except Exception as error:  # noqa: BLE001 - it raises whatever a damaged file leads to
-            msg = f"{path} cannot be read as a PDF: {first_line(error)}"
-            raise InputError(msg, "open it and print it to a new PDF, without a password") from None
+    try:
+        with pypdfium2.PdfDocument(read_bytes(path)) as document:
+            pages = [_page_text(page.get_textpage().get_text_range()) for page in document]
+    except pypdfium2.PdfiumError as error:
+        msg = f"{path} cannot be read as a PDF: {first_line(error)}"
+        raise InputError(msg, "open it and print it to a new PDF, without a password") from None
     if not any(pages):
         msg = f"{path} has no text, only pictures"
         raise InputError(msg, "recognise its text first, for example with `ocrmypdf FILE NEW.pdf`")
     return PAGE_BREAK.join(pages)
+
+
+def _page_text(text: str) -> str:
+    """Return the text of a page with its lines as they are set; PDFium joins them where one ends with a hyphen."""
+    return text.replace(HYPHEN, "-\n").replace("\r\n", "\n").translate(LIGATURES).strip()
 
 
 TEXT, MARKDOWN, PDF = ".txt", ".md", ".pdf"

@@ -112,7 +112,7 @@ def test_a_file_that_cannot_be_read_is_refused_with_what_to_do(tmp_path):
     assert list(corpus.documents) == ["e"]
     assert reasons(corpus) == [
         f"{folder / 'a.docx'} cannot be read as a Word file: File is not a zip file",
-        f"{folder / 'b.pdf'} cannot be read as a PDF: Stream has ended unexpectedly",
+        f"{folder / 'b.pdf'} cannot be read as a PDF: Failed to load document (PDFium: Data format error)",
         f"{folder / 'c.pdf'} has no text, only pictures",
         "document 'd' has no sentences",
     ]
