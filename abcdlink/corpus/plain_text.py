@@ -216,7 +216,8 @@ def _joined(paragraph: list[str], words: _Words, *, always: bool) -> Iterator[st
     width = max(map(len, paragraph))
     text = last = paragraph[0]
     for line in paragraph[1:]:
-        if always or begins_small(line) or _is_full(last, line, width):
+        in_brackets = last.count("(") > last.count(")")
+        if always or in_brackets or begins_small(line) or _is_full(last, line, width):
             text = _glued(text, line, words)
         else:
             yield text

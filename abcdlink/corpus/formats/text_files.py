@@ -12,8 +12,10 @@ from abcdlink.corpus.markup import without_tags
 from abcdlink.errors import InputError, first_line
 
 PAGE_BREAK, HYPHEN = "\f", "\ufffe"
-LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xFB05: "st", 0xFB06: "st"}
+AS_TYPED = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xFB05: "st", 0xFB06: "st"}
 """Letters that a PDF sets as one sign; nobody who types a word would find it."""
+AS_TYPED |= {0xF0A7: "\u25aa", 0xF0B7: "\u2022"}
+"""Bullets of Word's own fonts, which no other font has."""
 NOTE_MARKS = re.compile(
     r'<sup><a href="#(?:foot|end)note-\d+"[^>]*>\[\d+\]</a></sup>|<a href="#(?:foot|end)note-ref-\d+">↑</a>'
 )
@@ -98,7 +100,7 @@ def _pdf(path: Path) -> str:
 
 def _page_text(text: str) -> str:
     """Return the text of a page with its lines as they are set; PDFium joins them where one ends with a hyphen."""
-    return text.replace(HYPHEN, "-\n").replace("\r\n", "\n").translate(LIGATURES).strip()
+    return text.replace(HYPHEN, "-\n").replace("\r\n", "\n").translate(AS_TYPED).strip()
 
 
 TEXT, MARKDOWN, PDF = ".txt", ".md", ".pdf"

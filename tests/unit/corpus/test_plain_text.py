@@ -24,6 +24,7 @@ UNWRAPPED = WRAPPED.replace("\n", " ")
             "1. Ten people were killed and\nmore were hurt.\n2. Nobody ran.",
             "1. Ten people were killed and more were hurt.\n2. Nobody ran.",
         ),
+        (WRAPPED + "\nThe cause is unknown (see\nTable 1).", UNWRAPPED + "\nThe cause is unknown (see Table 1)."),
         ("Two trains collide\nBy Jane Doe\n" + WRAPPED, "Two trains collide\nBy Jane Doe\n" + UNWRAPPED),
         (
             WRAPPED + "\n| Train | Injured |\n| night express | 70 |\n| goods | 31 |\n" + WRAPPED,
