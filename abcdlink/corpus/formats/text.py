@@ -2,9 +2,10 @@
 
 A document is named by its path below the folder without its ending. The pairs come from ``pairs.csv``
 (columns ``source``, ``target`` and, if wanted, ``id``; file names with or without ending) where there
-is one, else from files named ``<pair>.source.txt`` and ``<pair>.target.txt``, or with another ending. Case, and whether
-an accent is a character of its own, matter only where two names differ in nothing else. In a folder without other
-documents, all this goes for ``.md``; beside them, an ``.md`` file tells what the folder holds.
+is one, else from files named ``<pair>.source.txt`` and ``<pair>.target.txt``, or ``sources/<pair>.txt`` and
+``targets/<pair>.txt``, or with another ending. Case, and whether an accent is a character of its own, matter only where
+two names differ in nothing else. In a folder without other documents, all this goes for ``.md``; beside them, an
+``.md`` file tells what the folder holds.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from abcdlink.corpus.records import Corpus, Note, Pair, pair_name
 from abcdlink.errors import InputError
 
 PAIRS_FILE = "pairs.csv"
-SOURCE, TARGET = ".source", ".target"
+SOURCE, TARGET = "source", "target"
 
 
 def read_text_folder(given: ImportSource) -> Corpus:
@@ -47,9 +48,9 @@ def read_text_folder(given: ImportSource) -> Corpus:
     _leave_out(builder, given, "the same document is there with another ending", copies)
     if given.choices.targets:
         _leave_out(
-            builder, given, "they are sources", [path for name, path in documents.items() if _is_on(SOURCE, name)]
+            builder, given, "they are sources", [path for name, path in documents.items() if _pair_of(name, SOURCE)]
         )
-        documents = {name: path for name, path in documents.items() if not _is_on(SOURCE, name)}
+        documents = {name: path for name, path in documents.items() if not _pair_of(name, SOURCE)}
     textless: list[str] = []
     for name, path in documents.items():
         with builder.refusing(str(path)):
@@ -101,15 +102,21 @@ def _pairs_from_names(builder: CorpusBuilder, files: Mapping[str, str]) -> None:
     sources, targets = (_by_pair(builder, files, side) for side in (SOURCE, TARGET))
     # Names that differ in case match only where neither has a counterpart of its own.
     lone_sources, lone_targets = _Names(sources.keys() - targets.keys()), _Names(targets.keys() - sources.keys())
-    alone = [(target, pair + SOURCE) for pair, target in targets.items() if lone_sources.find(pair) not in sources]
+    alone = [(target, SOURCE, pair) for pair, target in targets.items() if lone_sources.find(pair) not in sources]
     for pair, source in sources.items():
         if target := targets.get(pair) or targets.get(lone_targets.find(pair)):
             builder.add_pair(files[source], Pair(id=pair, source=source, target=target))
         else:
-            alone.append((source, pair + TARGET))
-    for name, missing in alone:
-        reason = f"there is no {missing}{ending(files[name])} to pair it with"
-        builder.refuse(files[name], reason, "add the file, or name the pairs in pairs.csv")
+            alone.append((source, TARGET, pair))
+    for name, side, pair in alone:
+        missing = f"{pair}.{side}{ending(files[name])}" if name.startswith(pair) else f"{side}s/{pair}"
+        builder.refuse(
+            files[name], f"there is no {missing} to pair it with", "add the file, or name the pairs in pairs.csv"
+        )
+    if not sources and not targets:
+        builder.note(
+            Note.of("Files that make no pairs, as they are named neither source nor target", list(files.values()))
+        )
 
 
 def _folded(name: str) -> str:
@@ -120,13 +127,17 @@ def _folded(name: str) -> str:
 def _by_pair(builder: CorpusBuilder, files: Mapping[str, str], side: str) -> dict[str, str]:
     """Return pair -> name of its document on one side."""
     found: dict[str, str] = {}
-    for name in filter(lambda name: _is_on(side, name), files):
-        pair = name[: -len(side)]
-        if found.setdefault(pair, name) != name:
-            reason = f"its name differs from {files[found[pair]]} only in case"
+    for name in files:
+        pair = _pair_of(name, side)
+        if pair and found.setdefault(pair, name) != name:
+            reason = f"{files[found[pair]]} is the {side} of that pair already"
             builder.refuse(files[name], reason, "give every file its own name")
     return found
 
 
-def _is_on(side: str, name: str) -> bool:
-    return name.casefold().endswith(side)
+def _pair_of(name: str, side: str) -> str:
+    """Return the pair of a document on one side, of ``p1.source`` and ``sources/p1`` this is ``p1``; else ``""``."""
+    if name.casefold().endswith(f".{side}"):
+        return name[: -len(side) - 1]
+    folder, _, rest = name.partition("/")
+    return rest if folder.casefold() in {side, f"{side}s"} else ""

@@ -104,6 +104,18 @@ def test_documents_of_all_kinds_make_pairs_and_a_copy_is_left_out(tmp_path):
     assert [(p.source, p.target) for p in corpus.pairs] == [("x.target", "y.source"), ("y.target", "x.source")]
 
 
+def test_two_folders_make_pairs_of_files_with_one_name(tmp_path):
+    folder = files(
+        tmp_path, {"Sources/a/1.txt": "One.", "targets/a/1.pdf": pdf(["Two."]), "targets/2.htm": "<p>Three."}
+    )
+    corpus = load("text", folder)
+    assert [(p.id, p.source, p.target) for p in corpus.pairs] == [("a/1", "Sources/a/1", "targets/a/1")]
+    assert reasons(corpus) == ["there is no sources/2 to pair it with"]
+    assert list(load("text", folder, targets=True).documents) == ["targets/2", "targets/a/1"]
+    unnamed = load("text", files(tmp_path / "other", {"papers/1.txt": "A.", "reviews/1.txt": "B."}))
+    assert "named neither source nor target: 2 (papers/1.txt, reviews/1.txt)" in str(unnamed.notes[0])
+
+
 def test_a_file_that_cannot_be_read_is_refused_with_what_to_do(tmp_path):
     folder = files(
         tmp_path, {"a.docx": b"old", "b.pdf": b"%PDF-1.7", "c.pdf": pdf([]), "d.html": "<p></p>", "e.txt": "E."}

@@ -121,7 +121,7 @@ SHAPES = [
     Shape("upper-case sides", "text", {"p.SOURCE.txt": OPEN, "p.Target.txt": "Yes."}, pairs=[("p", "p.SOURCE", "p.Target")]),
     Shape("base names that differ in case", "text", {"P.source.txt": OPEN, "p.target.txt": "Yes."}, pairs=[("P", "P.source", "p.target")]),
     Shape("two bases that differ in case", "text", {"P.source.txt": OPEN, "P.target.txt": "A.", "p.source.txt": "B.", "p.target.txt": "C."}, pairs=[("P", "P.source", "P.target"), ("p", "p.source", "p.target")]),
-    Shape("a source of its own twice", "text", {"p.source.txt": OPEN, "p.SOURCE.txt": "B.", "p.target.txt": "C."}, pairs=[("p", "p.SOURCE", "p.target")], refused=("only in case",), notes=("in no pair, which nobody judges: 1 (p.source)",)),
+    Shape("a source of its own twice", "text", {"p.source.txt": OPEN, "p.SOURCE.txt": "B.", "p.target.txt": "C."}, pairs=[("p", "p.SOURCE", "p.target")], refused=("p.SOURCE.txt is the source of that pair already",), notes=("in no pair, which nobody judges: 1 (p.source)",)),
     Shape("no target", "text", {"p.source.txt": OPEN}, pairs=[], refused=("no p.target.txt",)),
     Shape("no source", "text", {"p.target.txt": OPEN}, pairs=[], refused=("no p.source.txt",)),
     Shape("a name with a typo", "text", {"derby.source.txt": OPEN, "drebi.target.txt": "Yes."}, pairs=[], refused=("no drebi.source.txt", "no derby.target.txt")),
