@@ -116,8 +116,8 @@ WORDS_IN = {
 MEASURED = re.compile(rf"\d[ \u00a0]?(?:mins?|hrs?|secs?|kg|km|cm|mm|g|m|cl|l|t|V|Hz)\.\s+(?=[{OPENING}]*[A-ZÀ-Þ])")
 """An abbreviated length of time or measure at the end of a sentence."""
 ANNOTATED = re.compile(
-    rf"(?:[^\W\d_]{{2}}[.!?][{CLOSING}]?{NOTES}|(?!chap|item|note|page|para|part|sect)[^\W\d_]{{4}}[.!?][{CLOSING}]?\d{{1,2}})"
-    rf"\s+(?=[{OPENING}]*[A-ZÀ-Þ])"
+    rf"(?<=[^\W\d_]{{2}})[.!?](?:[{CLOSING}]?{NOTES}|(?<=[^\W\d_]{{4}}[.!?])(?<!chap\.|item\.|note\.|page\.|para\.|part\.|sect\.)"
+    rf"[{CLOSING}]?\d{{1,2}})\s+(?=[{OPENING}]*[A-ZÀ-Þ])"
 )
 """The end of a sentence with marks of notes; those of a PDF are no longer raised."""
 COUNTED = re.compile(rf":\s+(?=1\.\s+[{OPENING}]*[A-ZÀ-Þ].*[{CLOSING}.!?]\s+2\.\s)")

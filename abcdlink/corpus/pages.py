@@ -27,7 +27,7 @@ ROMAN = re.compile(r"[ivxl]{1,6}")
 MOST_SPACES = 2
 DEEPEST_HEAD = 3
 """Lines of a running head or foot."""
-CONTENTS = re.compile(r"(?:\.\s?){4,}\s*(?:\d{1,4}|[ivxl]{1,6})$")
+DOTS, CONTENTS = "....", re.compile(r"(?:\.\s?){4,}\s*(?:\d{1,4}|[ivxl]{1,6})$")
 INDENTED = 8
 """Blanks before a number from which it is set apart from the text."""
 
@@ -40,7 +40,7 @@ def remove_heads(lines: Lines) -> None:
         line = raw.strip()
         if NUMBERED_PAGE.match(line):
             lines.remove(number, PAGE)
-        elif CONTENTS.search(line):
+        elif DOTS in line.replace(" ", "") and CONTENTS.search(line):
             lines.remove(number, TABLE_OF_CONTENTS)
         elif BARE_NUMBER.match(line) and _stands_alone(lines, number):
             heads.setdefault("", []).append((number, int(line)))
@@ -51,7 +51,7 @@ def remove_heads(lines: Lines) -> None:
         if _count_pages(found):
             for number, _ in found:
                 lines.remove(number, PAGE)
-    for depth in range(DEEPEST_HEAD):
+    for depth in range(DEEPEST_HEAD if lines.page_starts else 0):
         _edges(lines, depth)
 
 
@@ -70,7 +70,7 @@ def _edges(lines: Lines, depth: int) -> None:
                 feet[key].append(before)
             for key in _without_number(first, following):
                 tops[key].append(number)
-    if starts and left:
+    if left:
         number, last, page = left[-1]
         for key in _without_number(last, page):
             feet[key].append(number)
