@@ -10,12 +10,14 @@ from pathlib import Path
 from abcdlink.corpus.formats.files import LITTER, open_file, read_bytes, read_text
 from abcdlink.corpus.markup import without_tags
 from abcdlink.errors import InputError, first_line
+from abcdlink.languages import script_of
 
 PAGE_BREAK, HYPHEN = "\f", "\ufffe"
 AS_TYPED = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xFB05: "st", 0xFB06: "st"}
 """Letters that a PDF sets as one sign; nobody who types a word would find it."""
 AS_TYPED |= {0xF0A7: "\u25aa", 0xF0B7: "\u2022"}
 """Bullets of Word's own fonts, which no other font has."""
+RIGHT_TO_LEFT = ("Arabic", "Hebrew")
 NOTE_MARKS = re.compile(
     r'<sup><a href="#(?:foot|end)note-\d+"[^>]*>\[\d+\]</a></sup>|<a href="#(?:foot|end)note-ref-\d+">↑</a>'
 )
@@ -95,6 +97,9 @@ def _pdf(path: Path) -> str:
     if not any(pages):
         msg = f"{path} has no text, only pictures"
         raise InputError(msg, "recognise its text first, for example with `ocrmypdf FILE NEW.pdf`")
+    if script_of(" ".join(pages)) in RIGHT_TO_LEFT:
+        msg = f"{path} is in a script that runs from right to left, and a PDF does not keep the order of its letters"
+        raise InputError(msg, "give the Word file, or the text")
     return PAGE_BREAK.join(pages)
 
 

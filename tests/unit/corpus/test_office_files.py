@@ -130,6 +130,12 @@ def test_a_file_that_cannot_be_read_is_refused_with_what_to_do(tmp_path):
     ]
 
 
+def test_a_pdf_that_runs_from_right_to_left_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("pypdfium2.PdfTextPage.get_text_range", lambda _: "תיריעה העידוה")
+    with pytest.raises(InputError, match="does not keep the order of its letters"):
+        read_document(files(tmp_path, {"a.pdf": pdf(["One."])}) / "a.pdf")
+
+
 @pytest.mark.parametrize("name", ["a.docx", "a.pdf"])
 @given(data=st.data())
 def test_a_damaged_file_is_read_or_refused(tmp_path_factory, name, data):
