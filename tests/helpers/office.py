@@ -20,6 +20,10 @@ def paragraph(*runs: str) -> str:
     return f"<w:p>{''.join(runs)}</w:p>"
 
 
+def style(style_id: str, name: str) -> str:
+    return f'<w:style w:type="paragraph" w:styleId="{style_id}"><w:name w:val="{name}"/></w:style>'
+
+
 def row(*cells: str) -> str:
     return f"<w:tr>{''.join(f'<w:tc>{paragraph(run(cell))}</w:tc>' for cell in cells)}</w:tr>"
 
@@ -29,6 +33,7 @@ def word(*body: str, footnote: str = "") -> bytes:
     notes = f'<w:footnotes {W}><w:footnote w:id="1">{paragraph(run(footnote))}</w:footnote></w:footnotes>'
     files = {
         "[Content_Types].xml": f'<Types xmlns="{TYPES}"/>',
+        "word/styles.xml": f"<w:styles {W}>{style('Contents1', 'toc 1')}</w:styles>",
         "_rels/.rels": _relations("officeDocument", "word/document.xml"),
         "word/document.xml": f"<w:document {W}><w:body>{''.join(body)}</w:body></w:document>",
     }

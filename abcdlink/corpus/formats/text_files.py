@@ -18,6 +18,8 @@ AS_TYPED = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ff
 AS_TYPED |= {0xF0A7: "\u25aa", 0xF0B7: "\u2022"}
 """Bullets of Word's own fonts, which no other font has."""
 RIGHT_TO_LEFT = ("Arabic", "Hebrew")
+NO_CONTENTS = "p[style-name^='toc '] => !"
+"""Leaves out the lines of a table of contents."""
 NOTE_MARKS = re.compile(
     r'<sup><a href="#(?:foot|end)note-\d+"[^>]*>\[\d+\]</a></sup>|<a href="#(?:foot|end)note-ref-\d+">↑</a>'
 )
@@ -72,12 +74,12 @@ def _html(path: Path) -> str:
 
 
 def _word(path: Path) -> str:
-    """Read a Word file: insertions that are tracked count, deletions, comments, headers and footers do not."""
+    """Read a Word file: tracked insertions count; deletions, comments, headers, footers, tables of contents do not."""
     import mammoth  # type: ignore[import-untyped]
 
     with open_file(path) as file:
         try:
-            page = mammoth.convert_to_html(file, convert_image=lambda _: []).value
+            page = mammoth.convert_to_html(file, style_map=NO_CONTENTS, convert_image=lambda _: []).value
         except Exception as error:  # noqa: BLE001 - it raises whatever a damaged archive and XML lead to
             msg = f"{path} cannot be read as a Word file: {first_line(error)}"
             hint = "open it in Word and save it as .docx, without a password"

@@ -34,7 +34,8 @@ def test_a_word_file_is_what_its_reader_sees(tmp_path):
         run(". Dogs &lt;b&gt;travel&lt;/b&gt; free &amp;amp; safe."),
     )
     broken = paragraph(run("Second line."), "<w:r><w:br/></w:r>", run("third &amp; last"))
-    body = word(changed, broken, paragraph(), footnote="See the minutes.")
+    contents = paragraph('<w:pPr><w:pStyle w:val="Contents1"/></w:pPr>', run("Fares\t3"))
+    body = word(contents, changed, broken, paragraph(), footnote="See the minutes.")
     assert texts(files(tmp_path, {"a.docx": body}), "a") == [
         "The fare rises in May.",
         "Dogs <b>travel</b> free & safe.",
