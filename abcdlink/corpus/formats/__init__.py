@@ -11,7 +11,7 @@ from abcdlink.corpus.formats.files import ImportChoices, ImportSource
 from abcdlink.corpus.formats.jsonl import read_jsonl
 from abcdlink.corpus.formats.news import read_spiced, read_wikinewssum
 from abcdlink.corpus.formats.reviews import read_f1000rd, read_nlpeer
-from abcdlink.corpus.formats.rows import read_csv, read_excel, read_hf, read_parquet
+from abcdlink.corpus.formats.rows import read_csv, read_hf, read_parquet
 from abcdlink.corpus.formats.text import read_text_folder
 from abcdlink.corpus.leftovers import LinePattern
 from abcdlink.corpus.plain_text import Lines, PlainText
@@ -31,7 +31,6 @@ FORMATS: dict[str, Reader] = {
     "wikinewssum": read_wikinewssum,
     "spiced": read_spiced,
     "csv": read_csv,
-    "excel": read_excel,
     "parquet": read_parquet,
     "hf": read_hf,
 }
@@ -49,7 +48,7 @@ HINTS = {
 AS_RELEASED = ("ecb-plus", "spiced")
 """Formats whose data set was also released in a variant."""
 
-WITH_COLUMNS = ("jsonl", "csv", "excel", "parquet", "hf")
+WITH_COLUMNS = ("jsonl", "csv", "parquet", "hf")
 """Formats whose columns can be named."""
 
 NAMED = ("hf",)

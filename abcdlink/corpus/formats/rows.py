@@ -11,7 +11,7 @@ import csv
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -47,22 +47,17 @@ SAVED = ("state.json", "dataset_dict.json")
 
 
 def read_csv(given: ImportSource) -> Corpus:
-    """Read a ``.csv`` file or all of a folder; cells are separated by commas, semicolons or tabs.
+    """Read a ``.csv`` or ``.xlsx`` file or all of a folder; cells of the former end at commas, semicolons or tabs.
 
     Raises:
         InputError: when there is no such file, or one is not UTF-8, not a table, or lacks the columns.
     """
-    return _read(given, _of_files(given, "csv", csv_rows))
-
-
-def read_excel(given: ImportSource) -> Corpus:
-    """Read an ``.xlsx`` file or all of a folder; errors as ``read_csv``."""
-    return _read(given, _of_files(given, "xlsx", lambda path: _rows_of(excel_rows(path))))
+    return _read(given, _of_files(given, {".csv": csv_rows, ".xlsx": lambda path: _rows_of(excel_rows(path))}))
 
 
 def read_parquet(given: ImportSource) -> Corpus:
     """Read a ``.parquet`` file or all of a folder; errors as ``read_csv``."""
-    return _read(given, _of_files(given, "parquet", _parquet_rows))
+    return _read(given, _of_files(given, {".parquet": _parquet_rows}))
 
 
 def read_hf(given: ImportSource) -> Corpus:
@@ -76,7 +71,7 @@ def read_hf(given: ImportSource) -> Corpus:
 
 def read_json_rows(given: ImportSource) -> Corpus:
     """Read a ``.jsonl`` file or all of a folder, where fields were named as columns; errors as ``read_csv``."""
-    return _read(given, _of_files(given, "jsonl", _json_rows))
+    return _read(given, _of_files(given, {".jsonl": _json_rows}))
 
 
 def csv_rows(path: Path) -> Rows:
@@ -156,14 +151,16 @@ def _each_named(names: Iterable[str]) -> list[str]:
     return found
 
 
-def _of_files(given: ImportSource, ending: str, rows_of: Any) -> Rows:  # noqa: ANN401 - a function of a path
-    path = given.path
-    there = [path] if path.is_file() else sorted(path.glob(f"*.{ending}"))
+def _of_files(given: ImportSource, readers: Mapping[str, Callable[[Path], Rows]]) -> Rows:
+    """Yield the rows of a file or of all in a folder, by the reader for its ending; the first one is for any other."""
+    path, endings = given.path, " or ".join(readers)
+    there = [path] if path.is_file() else [file for file in sorted(path.glob("*")) if file.suffix.casefold() in readers]
     files = [file for file in there if not file.name.startswith(LITTER)]
     if not files:
-        msg = f"{path} contains no .{ending} file"
-        raise InputError(msg, f"give a .{ending} file, or a folder with some")
+        msg = f"{path} contains no {endings} file"
+        raise InputError(msg, f"give a {endings} file, or a folder with some")
     for file in files:
+        rows_of = readers.get(file.suffix.casefold(), next(iter(readers.values())))
         for where, name, row in rows_of(given.file(file)):
             yield where, name if len(files) == 1 else f"{file.stem}-{name}", row
 

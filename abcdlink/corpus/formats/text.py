@@ -43,7 +43,9 @@ def read_text_folder(given: ImportSource) -> Corpus:
     documents, copies = text_files(folder)
     if not documents:
         msg = f"{folder} is not a folder with {', '.join(READERS)} files"
-        raise InputError(msg, "put one such file per document into a folder and give that folder")
+        raise InputError(
+            msg, "put one such file per document into a folder and give that folder; save others as .docx or .txt"
+        )
     builder = CorpusBuilder(given.name)
     _leave_out(builder, given, "the same document is there with another ending", copies)
     if given.choices.targets:
@@ -70,7 +72,7 @@ def read_text_folder(given: ImportSource) -> Corpus:
 
 def _leave_out(builder: CorpusBuilder, given: ImportSource, why: str, files: Sequence[Path]) -> None:
     if files:
-        builder.note(Note.of(f"Files that were left out, as {why}", [given.file(path).name for path in files]))
+        builder.note(Note.of(f"Files left out, as {why}", [given.file(path).name for path in files]))
 
 
 class _Names:

@@ -116,7 +116,7 @@ def test_import_reports_changes_totals_and_the_preview(run: Run, tmp_path: Path)
     for name in ("p.target.TXT", "p (1).target.txt"):
         (texts / name).write_text("Nine millions were spent.", encoding="utf-8")
     (texts / "lone.target.txt").write_bytes("Nine".encode("utf-16-le"))
-    (texts / "notes.docx").write_bytes(b"PK")
+    (texts / "notes.odt").write_bytes(b"PK")
     checked = run("import", "text", texts, "--check")
     written = run("import", "text", texts, "--out", "made")
     for code, _, err in (checked, written):
@@ -127,7 +127,7 @@ def test_import_reports_changes_totals_and_the_preview(run: Run, tmp_path: Path)
             "2: fewer than 4 words",
             "HTML entities, which were decoded: 2 (p (1).source, p.source)",
             "wrapped lines, which were joined within paragraphs: 2 (p (1).source, p.source)",
-            "were not read: 1 (notes.docx)",
+            "were not read: 1 (notes.odt)",
             "which people are not asked about again: 1 (p repeats p (1))",
             "Refused: 2",
             "lone.target.txt contains NUL bytes",
@@ -164,7 +164,7 @@ def test_unpaired_documents_are_imported_sampled_counted_and_used_for_generation
     code, out, err = run("import", "text", texts, "--targets", "--out", "alone", "--json")
     counts = json.loads(out)
     assert (code, counts["documents"], counts["pairs"], counts["refused"]) == (0, 5, 0, 0), err
-    assert any("*.source.txt, which were left out: 1 (p.source.txt)" in note for note in counts["notes"])
+    assert any("Files left out, as they are sources: 1 (p.source.txt)" in note for note in counts["notes"])
     assert "The bridge opened on Monday." in (tmp_path / "alone" / "preview.html").read_text(encoding="utf-8")
     code, _, err = run("sample", "alone", "--out", "two", "--shortest", 3, "--sample", 2, "--seed", 1)
     assert (code, "2 of 5 documents, the 3 with the shortest target, drawn at random with seed 1" in err) == (0, True)

@@ -183,7 +183,7 @@ def test_excel_is_read_as_a_table_of_texts(tmp_path):
         [8, "Ok."],
     ]
     folder = files(tmp_path, {"a.xlsx": book(letters=rows, empty=[]), "~$a.xlsx": b"ada"})
-    corpus = load("excel", folder, columns={"pair": "nr", "source": "Comment", "target": "Reply"})
+    corpus = load("csv", folder, columns={"pair": "nr", "source": "Comment", "target": "Reply"})
     assert [(p.id, corpus.source_of(p).texts, corpus.target_of(p).texts) for p in corpus.pairs] == [
         ("7", ["Late.", "Again."], ["Sorry."])
     ]
