@@ -19,7 +19,7 @@ from abcdlink.report import write_report
 from abcdlink.stages.annotate import join_batches, pulled_of
 from abcdlink.stages.batch_preview import BatchPreview, filtered, filters_of, review_of, take_review
 from abcdlink.stages.budget import CHOICE
-from abcdlink.stages.candidates import NothingToAnnotateError, batches_of, choose_candidates, plan_by_budget
+from abcdlink.stages.candidates import NothingToAnnotateError, batches_of, choose_candidates, overlap_of, plan_by_budget
 from abcdlink.stages.feedback import (
     Feedback,
     accept_feedback,
@@ -103,7 +103,7 @@ def annotate(
     """
     store = open_run(run)
     domain = domain_of(store, domain).reference
-    overlap = annotation.overlap_in(domain)
+    overlap = overlap_of(store, find_domain(domain), annotation.overlap)
     batches = batches_of(store, annotation.batches, begun="annotation" in store.manifest)
     if batches < annotation.batches:
         there = counted(batches, "batch", "batches")
@@ -149,7 +149,7 @@ def annotate_batch(store: Store, domain: str, batch: int, annotation: PeoplePara
     """Push a batch, suspend until it is complete, then pull and measure it, unless that is already done."""
     if store.exists(batch_file(batch, AGREEMENT)):
         return
-    overlap = annotation.overlap_in(domain)
+    overlap = overlap_of(store, find_domain(domain), annotation.overlap)
     page = LinkingPage(batch=batch, overlap=overlap, shared=annotation.shared_queue)
     if annotation.previews and not is_pushed(store, page.slug):
         wait_for_go(store, domain, page)

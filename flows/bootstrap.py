@@ -18,6 +18,7 @@ from abcdlink.evaluation.shortlist import ShortlistRule
 from abcdlink.linking.records import ApproachKind
 from abcdlink.llm.profiles import linkers, profile
 from abcdlink.settings import get_settings
+from abcdlink.stages.candidates import overlap_of
 from abcdlink.stages.generate import Generating
 from abcdlink.stages.whole import WholeJob, up_to_candidates
 from abcdlink.store import open_run
@@ -136,6 +137,7 @@ def do_whole_job(run: str, domain: str, job: WholeJob, annotation: AnnotationPar
         SHOWS[stage](run, result)
 
     store, chosen = open_run(run), find_domain(domain)
+    overlap_of(store, chosen, annotation.overlap)
     with waiting_for_answers():
         up_to_candidates(store, chosen, job, AS_TASKS, show)
     start_annotation(run, domain, annotation)

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from abcdlink.candidates.pools import PoolMode
 from abcdlink.coding import patterns_in
 from abcdlink.corpus.sampling import Sampling
-from abcdlink.domain import Domain, find_domain
+from abcdlink.domain import Domain
 from abcdlink.errors import InputError
 from abcdlink.evaluation.shortlist import ShortlistRule
 from abcdlink.judgments import LabelRule
@@ -128,10 +128,6 @@ class PeopleParameters(Parameters):
     def previews(self) -> bool:
         """Whether the coordinator looks at each batch before annotators see it."""
         return get_settings().preview if self.preview is None else self.preview
-
-    def overlap_in(self, domain: str) -> int:
-        """Return how many annotators judge each task of this domain."""
-        return self.overlap or find_domain(domain).settings.overlap
 
 
 class AnnotationParameters(PeopleParameters, PoolPlan):

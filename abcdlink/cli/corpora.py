@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-import textwrap
 import time
 from pathlib import Path
 from resource import RUSAGE_SELF, getrusage
@@ -277,10 +276,7 @@ def _say_what_is_imported(view: Preview, out: str, *, guessed: bool) -> None:
         among = f" (in {view.looked_at} documents looked at)" if view.looked_at < len(corpus.documents) else ""
         say(
             f"Sentences with doubtful boundaries{among}: {view.doubtful}"
-            + "".join(
-                f"\n  {doubt.count}: {why}, e.g. {textwrap.shorten(doubt.example, 80)}"
-                for why, doubt in view.doubts.items()
-            )
+            + "".join(f"\n  {doubt.count}: {why}, e.g. {doubt.excerpt(80)}" for why, doubt in view.doubts.items())
         )
     for note in corpus.notes:
         say(str(note))

@@ -177,7 +177,8 @@ class CorpusBuilder:
         return held and held[:DIGEST]
 
     def _refuse_second(self, where: str, pair: Pair) -> None:
-        self.refuse(where, f"a second pair has the id {pair.id!r}", "give every pair its own id")
+        hint = "give every pair its own id; those of its documents, which may come again, are source_id and target_id"
+        self.refuse(where, f"a second pair has the id {pair.id!r}", hint)
 
     def _checked(self, refused: list[Refusal], added: _Added) -> Pair | None:
         where, pair, whole = added

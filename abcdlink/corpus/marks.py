@@ -35,16 +35,17 @@ TITLE = re.compile(
 GOES_ON_IN = {
     "fr": re.compile(r"(?:^|[\s(«])(?:MM?|Mgr|Mlles?|Mmes?|[Ss]té|[ÉEé]ts|[Aa]v|[Bb]d)\.$"),
     "es": re.compile(
-        r"(?:^|[\s(«])(?:(?<!itamina )D|Dª|Dña|Sres|Sras|Srta|[Ee]xcm[oa]|[Ii]lm[oa]|Lic|Ing|Arq|Hnos|[Aa]vda|[Pp]l?za"
-        r"|[Nn]tra)\.$"
+        r"(?:^|[\s(«])(?:(?<!itamina )D|Dª|Mª|Dña|Sres|Sras|Srta|[Ee]xcm[oa]|[Ii]lm[oa]|Lic|L[cd]d?[oa]|Prof[ae]"
+        r"|[Ee]nf|Ing|Arq|Hnos|[Hh]osp|[Aa]vda|[Pp]l?za|[Nn]tra)\.$"
     ),
+    "pt": re.compile(r"(?:^|[\s(«])(?:(?<!itamina )D|[Aa]v|[Ee]nf|[Ee]xm[oa])\.$"),
     "de": re.compile(
         r"(?:^|[\s(„])(?:Fa|Fam|Frl|geb|verh|verw|zzgl|inkl|exkl|einschl|ggf|evtl|bzgl|insb|sog|gem|vgl|Vgl)\.$|"
         r"(?:^|\s)(?:[Dd](?:er|ie|as|em|en|es)|[Ii]m|[Aa]m|[Aa]ns|[Ii]ns|[Vv]om|[Zz]u[mr]|[Bb]eim|[Bb]is|[Ii]hr\w*|[Ss]ein\w*"
         r"|[Uu]nse?r\w*|[Dd]ies\w+|[Jj]ed\w+|[-–—]) \d{1,3}\.$"  # noqa: RUF001 - dashes as they are typeset
     ),
 }
-"""By language, what ends no sentence before a capital letter though it may do so elsewhere: French titles (``M.``) and
+"""By language, what ends no sentence before a capital letter though it may do so elsewhere: titles (``M.``) and
 German ordinals (``in der 20. Wahlperiode``)."""
 STAGED = re.compile(
     r"((?:[^\W\d_]{4}[.!?…][\"”’]?\s+[\[(][a-z][^()\[\]]{0,40}[\])]"  # noqa: RUF001
@@ -52,8 +53,8 @@ STAGED = re.compile(
 )
 """What is heard between two sentences, in brackets and small letters: ``[laughter]``."""
 BEFORE_NUMBERS = re.compile(
-    r"(?:^|[\s(\[\"'“„«])(?:[Aa]cc|[Aa]ls?|[Aa]rts?|[Aa]vg|[Bb]ldg|Cat|[Cc]h|[Cc]ls?|[Dd]iams?|Ex|[Ee]xt|[Ff]igs?|[Ii]nv|[Mm]ax|[Mm]in|[Nn]eg"
-    r"|[Nn]os?|[Nn]úm|[Pp]p?|[Pp]ágs?|[Pp]ar(?:as?)?|[Rr]egs?|[Ss]ched|[Ss]ect?|[Tt]ab|[Tt]el|[Uu]l|[Vv]ers|[Vv]ol|§"
+    r"(?:^|[\s(\[\"'“„«])(?:[Aa]cc|[Aa]ls?|[Aa]rts?|[Aa]vg|[Bb]ldg|Cat|[Cc]h|[Cc]ls?|[Dd]iams?|[Ee]sc|Ex|[Ee]xps?|[Ee]xt|[Ff]igs?|[Hh]ab|[Ii]nv|[Mm]ax|[Mm]in|[Nn]eg"
+    r"|[Nn]os?|[Nn]º|[Nn]úm|[Pp]p?|[Pp]ágs?|[Pp]ar(?:as?)?|[Rr]egs?|[Ss]ched|[Ss]ect?|[Tt]ab|[Tt]el|[Uu]l|[Vv]ers|[Vv]ol|§"
     r"|Mon|Tues?|Wed|Thu(?:rs?)?|Fri|Sat|Sun"
     r"|(?<!\d[ \u00a0])(?!(?:km|kg|cm|mm|hrs?|pm|tv|TV)\.)[B-DF-HJ-NP-TV-XZb-df-hj-np-tv-xz][b-df-hj-np-tv-xz]{1,4})\.$"
 )
@@ -113,8 +114,14 @@ WORDS_IN = {
     ),
 }
 """By language, what ``sentencex`` takes for an abbreviation within a sentence but ends one where a capital follows."""
-MEASURED = re.compile(rf"\d[ \u00a0]?(?:mins?|hrs?|secs?|kg|km|cm|mm|g|m|cl|l|t|V|Hz)\.\s+(?=[{OPENING}]*[A-ZÀ-Þ])")
+MEASURED = re.compile(rf"\d[ \u00a0]?(?:mins?|hrs?|secs?|[kcm]m|[km]?g|[cm]?l|m|t|V|Hz)\.\s+(?=[{OPENING}]*[A-ZÀ-Þ])")
 """An abbreviated length of time or measure at the end of a sentence."""
+TRAILED = regex.compile(rf"[\p{{L}}!?]…\s+(?=[{OPENING}¿¡]*\p{{Lu}})(?!I\b)")
+"""Three dots in one character, at which ``sentencex`` cuts nothing, before a capital letter."""
+SMILED = regex.compile(
+    rf"(?<=\S\s)(?:[:;]-?[()DP]+|[\U0001f600-\U0001f64f\U0001f910-\U0001f92f\U0001f970-\U0001f97a]+)\s+(?=[{OPENING}¿¡]*\p{{Lu}})"
+)
+"""A face, of letters or drawn, where its writer leaves out the full stop."""
 ANNOTATED = re.compile(
     rf"(?<=[^\W\d_]{{2}})[.!?](?:[{CLOSING}]?{NOTES}|(?<=[^\W\d_]{{4}}[.!?])(?<!chap\.|item\.|note\.|page\.|para\.|part\.|sect\.)"
     rf"[{CLOSING}]?\d{{1,2}})\s+(?=[{OPENING}]*[A-ZÀ-Þ])"

@@ -49,6 +49,8 @@ class Segmenter:
         self._ends = (
             marks.ANSWERED,
             marks.MEASURED,
+            marks.TRAILED,
+            marks.SMILED,
             marks.ANNOTATED,
             marks.COUNTED,
             marks.ITEM_ENDS,

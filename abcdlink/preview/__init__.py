@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
+from textwrap import shorten
 from typing import TYPE_CHECKING, TypeVar
 
 from abcdlink.corpus.counts import key_of, repeated_sentences
@@ -46,9 +47,11 @@ LONGEST = 80
 OPEN, CLOSED = "([{", ")]}"
 CONSONANT = "[b-df-hj-np-tv-xzçčďđķļłńňñřśşšťźżžβγδζθκλμνξπρσςτφχψбвгґджзйклмнпрстфхцчшщ]"  # noqa: RUF001
 ABBREVIATION = re.compile(
-    rf"(?:^|[\s(])(?:(?![ap]\.m\.)(?:[^\W\d_]\.){{1,4}}|(?i:{CONSONANT}{{2,4}})\.|[\d.,]+\s?(?:{CONSONANT}{{2,4}}|mins?|secs?|mi|oz)\.)$"
+    rf"(?:^|[\s(])(?:(?![ap]\.m\.|(?<=\d\s)\w\.$)(?:[^\W\d_]\.){{1,4}}|(?![A-Z]{{2}})(?i:{CONSONANT}{{2,4}})\."
+    rf"|[\d.,]+\s?(?:{CONSONANT}{{2,4}}|mins?|secs?|mi|oz)\.)$"
 )
-"""Before a full stop: an initial, initials (not a.m.), a short word without a vowel, a number with a short unit."""
+"""Before a full stop: an initial, initials (not a.m., nor the h of 18 h), a short word without a vowel and not all
+in capitals, a number with a short unit."""
 
 ITEM = re.compile(r"^\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4}|h[1-6])[.)]\s+(?=\S)|(?<!\S)[:;]-?[()](?!\S)")
 """The mark of a list item or a heading (``h3.``), or a smiley made of characters, whose bracket needs no other."""
@@ -82,8 +85,16 @@ class PairView:
 class Doubt:
     """How many sentences a doubt applies to, and the first of them."""
 
+    why: str
     example: str
     count: int = 0
+
+    def excerpt(self, length: int) -> str:
+        """Return the part of the example that the doubt is about: its beginning, or its end."""
+        text = " ".join(self.example.split())
+        if len(text) > length and self.why.startswith("ends"):
+            return f"… {text[2 - length :]}"
+        return shorten(text, length, placeholder=" …")
 
 
 @dataclass
@@ -146,7 +157,7 @@ def preview(corpus: Corpus, domain: Domain, language: str, segmentation: str) ->
     for name in looked_at:
         for line in _lines(documents[name], domain.settings.sources, repeated):
             if line.doubt:
-                view.doubts.setdefault(line.doubt, Doubt(line.sentence.text)).count += 1
+                view.doubts.setdefault(line.doubt, Doubt(line.doubt, line.sentence.text)).count += 1
     view.looked_at = len(looked_at)
     _count_tasks(view)
     _show(view, repeated)
@@ -167,8 +178,9 @@ def _count_tasks(view: Preview) -> None:
     for pair in pairs:
         reasons = [settings.sources.reason_to_leave_out(text) for text in view.corpus.source_of(pair).texts]
         sources.update(filter(None, reasons))
-        targets.update(settings.targets.left_out_of(view.corpus.target_of(pair)).values())
         tasks += reasons.count("")
+    for name in {pair.target for pair in pairs}:
+        targets.update(settings.targets.left_out_of(view.corpus.documents[name]).values())
     factor = len(view.corpus.pairs) / max(len(pairs), 1)
     view.counted_pairs, view.tasks = len(pairs), round(tasks * factor)
     view.left_out, view.targets_left_out = (
@@ -233,7 +245,7 @@ def doubt_about(text: str, following: str = "", before: str = "") -> str:
         return "begins in the middle of a sentence"
     if any(item.count(one) != item.count(other) for one, other in zip(OPEN, CLOSED, strict=True)):
         return "has an unmatched bracket"
-    if following and ABBREVIATION.search(bare):
+    if following and not ITEM.match(following) and ABBREVIATION.search(bare):
         return "ends with what may be an abbreviation"
     if NO_SPACE.search(QUOTATION.sub("", bare)):
         return "may contain two sentences"

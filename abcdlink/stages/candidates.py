@@ -288,6 +288,19 @@ def batches_of(store: Store, wanted: int | None = None, *, begun: bool = False) 
     return min(wanted or there, there)
 
 
+def overlap_of(store: Store, domain: Domain, wanted: int | None = None) -> int:
+    """Return how many people judge each task: as when annotation began, else as ``wanted``, else as the domain says.
+
+    Raises:
+        InputError: when annotation began with another number than is wanted.
+    """
+    begun = store.manifest.get("annotation", {}).get("overlap")
+    if wanted and begun and wanted != begun:
+        msg = f"the annotation of run {store.key!r} began with {counted(begun, 'annotator')} per task, not {wanted}"
+        raise InputError(msg, f"go on with {begun}, or take another run key")
+    return begun or wanted or domain.settings.overlap
+
+
 def read_counts(store: Store) -> PoolCounts:
     """Return the stored counts."""
     return store.read_record(POOL_COUNTS, PoolCounts)

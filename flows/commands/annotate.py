@@ -70,10 +70,10 @@ def start(
 
     Example: `abcdlink annotate start spring-news --overlap 2 --deadline-days 14`
     """
-    from abcdlink.stages.candidates import batches_of
+    from abcdlink.stages.candidates import batches_of, overlap_of
 
     store = existing_run(run)
-    domain_of(store, domain)
+    overlap_of(store, domain_of(store, domain), overlap)
     annotation = {
         "batches": batches_of(store, batches),
         "overlap": overlap,

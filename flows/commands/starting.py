@@ -142,17 +142,20 @@ def start(
     def begin() -> None:
         from flows.bootstrap import job_for
 
-        begin_job(run, domain, job_for(goal, corpus, annotators)[0])
+        begin_job(run, domain, job_for(goal, corpus, annotators)[0], annotators)
 
     start_flow("start/start", {**asked, "budget": budget}, json, wait, begin)
 
 
-def begin_job(run: str, domain: str, job: WholeJob) -> None:
-    """Take the corpus of a whole job, or refuse it."""
+def begin_job(run: str, domain: str, job: WholeJob, overlap: int | None) -> None:
+    """Take the corpus of a whole job, or refuse it, or another number of annotators than the run began with."""
+    from abcdlink.stages.candidates import overlap_of
     from abcdlink.stages.execution import Here
     from abcdlink.stages.whole import begin
 
-    begin(open_run(run), find_domain(domain), job, Here())
+    store, chosen = open_run(run), find_domain(domain)
+    overlap_of(store, chosen, overlap)
+    begin(store, chosen, job, Here())
 
 
 def run_bootstrap(
@@ -231,9 +234,11 @@ def run_bootstrap(
     if in_process:
         bootstrap_here(parameters, json)
         return
-    start_flow(
-        "bootstrap/bootstrap", parameters, json, wait, lambda: begin_job(run, parameters["domain"], _job(parameters))
-    )
+
+    def begin() -> None:
+        begin_job(run, parameters["domain"], _job(parameters), overlap)
+
+    start_flow("bootstrap/bootstrap", parameters, json, wait, begin)
 
 
 def _job(parameters: dict[str, Any]) -> WholeJob:

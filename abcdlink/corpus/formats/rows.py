@@ -36,6 +36,8 @@ BATCH = 64
 """Rows of a Parquet file that are read at a time: their texts may be long."""
 HEAD = 1_000
 """Lines of a JSON file in which a field is looked for: none need have them all."""
+HEADING = 100
+"""Most lines over which the names of columns in a CSV file may run."""
 JSON_HINT = "write one object a line, or an array of objects"
 FAULT = "why the row is refused"
 """Key of the error of a row that is refused for its form."""
@@ -92,8 +94,11 @@ def _csv_cells(path: Path) -> Iterator[tuple[str, list[str]]]:
     header = next((text for text in texts if text.strip()), "")
     if declared := DECLARED.fullmatch(header):
         header = next(texts, "")
-    delimiter = declared[1] if declared else max(",;\t", key=QUOTED.sub("", header).count)
-    rows = csv.reader(chain([header], texts), delimiter=delimiter, strict=True)
+    head = [header]
+    while sum(line.count('"') for line in head) % 2 and len(head) < HEADING and (line := next(texts, "")):
+        head.append(line)
+    delimiter = declared[1] if declared else max(",;\t", key=QUOTED.sub("", "".join(head)).count)
+    rows = csv.reader(chain(head, texts), delimiter=delimiter, strict=True)
     skipped = bool(declared)
     try:
         for cells in filter(None, rows):
@@ -107,7 +112,7 @@ def _csv_cells(path: Path) -> Iterator[tuple[str, list[str]]]:
 def _rows_of(lines: Iterator[tuple[str, list[str]]]) -> Rows:
     """Yield the rows of a table from its lines, of which the first has the names of the columns."""
     _, names = next(lines, ("", []))
-    columns = _each_named(name.strip() for name in names)
+    columns = _each_named(" ".join(name.split()) for name in names)
     for number, (where, cells) in enumerate(lines):
         if any(map(str.strip, cells)):
             beyond = [cell for cell in cells[len(columns) :] if cell.strip()]
@@ -228,14 +233,14 @@ def _columns(given: ImportSource, row: Row) -> dict[str, str]:
     """Return role -> column, from what was asked for and from columns that have the names of roles."""
     asked = given.choices.columns
     by_name = {column.casefold(): column for column in row}
-    there = ", ".join(filter(None, row))
+    there = ", ".join(column for column in row if column.strip() and not column.startswith(" "))
     for role, column in asked.items():
         if role not in ROLES:
             msg = f"there is no role {role!r} of a column"
             raise InputError(msg, f"use {', '.join(ROLES)}")
         if column not in row:
             msg = f"{given.path} has no column {column!r}, only {there}"
-            raise InputError(msg, "correct --columns")
+            raise InputError(msg, "correct --columns; the first line must name the columns")
     found = {role: by_name[role] for role in ROLES if role in by_name} | dict(asked)
     twice = next((column for column in found.values() if f"{column} (2)" in row), None)
     if twice:

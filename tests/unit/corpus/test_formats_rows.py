@@ -129,6 +129,19 @@ def test_csv_files_of_common_programs_are_read(tmp_path, name):
     assert texts(load("csv", path)) == expected
 
 
+def test_names_of_columns_are_matched_whatever_blanks_and_line_ends_they_hold(tmp_path):
+    (tmp_path / "x.csv").write_text('"What they\nsaid";"No.\u00a0of case"\nOne, two, three.;7\n')
+    corpus = load("csv", tmp_path / "x.csv", columns={"text": "What they said", "id": "No. of case"})
+    assert texts(corpus) == {"7": ["One, two, three."]}
+
+
+def test_a_title_above_the_names_of_columns_is_told(tmp_path):
+    (tmp_path / "x.csv").write_text("Complaints of 2025;;\ntext;id;x\nOne.;7;y\n")
+    with pytest.raises(InputError, match=r"has no column 'text', only Complaints of 2025\. ") as error:
+        load("csv", tmp_path / "x.csv", columns={"text": "text"})
+    assert "first line" in error.value.hint
+
+
 def test_columns_of_one_name_are_told_apart(tmp_path):
     """As issue trackers export them: a column for each label."""
     (tmp_path / "x.csv").write_text("text,Label,Label\nMix.,a,b\n")

@@ -23,7 +23,7 @@ from abcdlink.interannotator.measures import keep_agreement
 from abcdlink.judgments import Pool
 from abcdlink.layout import NATURAL, POOLS, QUALIFY_SLUG, SYNTHETIC, batch_slug, feedback_slug
 from abcdlink.qualify.gold import gold_set_of, prepare
-from abcdlink.stages.candidates import batches_of
+from abcdlink.stages.candidates import batches_of, overlap_of
 from abcdlink.stages.feedback import end_feedback
 from abcdlink.stages.intake import describe_run
 from abcdlink.store import Store, open_run
@@ -343,6 +343,11 @@ def test_what_a_flow_would_refuse_is_refused_before_it_starts(
     assert started == [f"{flow}/{flow}" for flow in ("qualify", "boundaries", "annotate", "rate")]
     assert batches_of(run, 3, begun=True) == 2  # as earlier versions began it
     assert gold_set_of(open_run("new")).links > 0
+    run.note("annotation", {"batches": 2, "overlap": 3})
+    for words in (("annotate", "start", "harbour", "--overlap", "2"), ("start", "harbour", "--corpus", unlinked)):
+        with pytest.raises(InputError, match="began with 3 annotators per task, not 2"):
+            call(*words)
+    assert overlap_of(run, find_domain("news")) == 3  # whatever the domain says
     for words in (("qualify", "start", "new", "--links", "3"), ("rate", "start", "harbour", "--synthetic", "3")):
         with pytest.raises(InputError, match="other settings"):
             call(*words)

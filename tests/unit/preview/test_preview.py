@@ -40,6 +40,9 @@ def corpus_of(*documents: Document, pairs: int = 1) -> Corpus:
         ("It is 2.5 mi.", "From there.", "an abbreviation"),
         ("He won in 48 secs.", "That is fast.", "an abbreviation"),
         ("It was Harry S.", "Truman who spoke.", "an abbreviation"),
+        ("It was Harry S.", "2. Truman spoke.", ""),
+        ("It is open from 9.00 h to 21.00 h.", "Ring the bell.", ""),
+        ("They warn by SMS.", "Nobody reads them.", ""),
         ("They met in the U.S.", "Capitol.", "an abbreviation"),
         ("It opened (in 1931.", "", "bracket"),
         ("1) It opened (in 1931).", "Then it closed.", ""),
@@ -77,6 +80,19 @@ def test_tasks_and_omissions_are_counted_over_pairs(news):
     pool = news.settings.pool
     assert view.hours == pytest.approx(3 * (pool.first + pool.second + pool.random) * 11 / 3600)
     assert "fewer than 4 words" in view.left_out
+
+
+def test_a_target_of_several_pairs_is_counted_once(news):
+    source = document("a", "A long enough sentence about the bridge.")
+    view = preview(corpus_of(source, document("b", "Contents", "It is open."), pairs=3), news, "en", "rules")
+    assert view.targets_left_out.total() == 1
+
+
+def test_a_doubtful_end_is_shown_by_its_end(news):
+    text = f"{'It is a long way to the bridge, ' * 5}which is on Hill Rd."
+    view = preview(corpus_of(document("a", text, "It is far."), document("b", "It is open.")), news, "en", "rules")
+    shown = view.doubts["ends with what may be an abbreviation"].excerpt(80)
+    assert (len(shown), shown[:2], shown[-28:]) == (80, "… ", "bridge, which is on Hill Rd.")
 
 
 def test_a_sentence_shared_by_many_documents_is_marked(news):
