@@ -40,10 +40,6 @@ def make_home(settings: Settings) -> Path:
     home = settings.home.resolve()
     home.mkdir(parents=True, exist_ok=True)
     home.chmod(0o700)
-    for folder in (home / LABEL_STUDIO_FOLDER, home / "prefect", home / "logs"):
-        for path in folder.iterdir() if folder.is_dir() else ():
-            # Databases and logs contain tokens, and earlier versions left them readable by everyone.
-            path.chmod(path.stat().st_mode & 0o700)
     if not (home / ".gitignore").exists() and not (home / ".git").exists():
         write_atomically(home / ".gitignore", b"*\n")
     return home

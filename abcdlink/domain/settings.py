@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
@@ -150,21 +150,6 @@ class GenerationSettings(Record):
         description="what sentences without links are about, one topic for each",
     )
     unlinked_examples: tuple[TopicExample, ...] = Field((), description="shown to the model, on other topics")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _read_earlier_sizes(cls, data: Any) -> Any:  # noqa: ANN401 - whatever is to be validated
-        """Read ``links`` and ``unlinked``, the numbers of sentences of every document in earlier versions."""
-        if not isinstance(data, dict) or not {"links", "unlinked"} & set(data):
-            return data
-        rest = {name: value for name, value in data.items() if name not in {"links", "unlinked"}}
-        links, unlinked = data.get("links", 3), data.get("unlinked", 2)
-        if not (isinstance(links, int) and isinstance(unlinked, int) and links > 0 <= unlinked):
-            msg = "links and unlinked must be numbers of sentences; give [generation.shape] instead"
-            raise ValueError(msg)
-        sentences = max(2, links + unlinked)
-        old = {"sentences": (sentences, sentences), "linked": links / sentences, "targets": 1, "sources": 1}
-        return {"shape": old, **rest}
 
 
 class ExampleSentence(Record):

@@ -113,13 +113,11 @@ def test_the_account_is_made_once_and_kept_private(tmp_path):
     assert get_settings().label_studio_token == made.token
 
 
-def test_the_home_and_open_files_of_earlier_versions_are_made_private(tmp_path):
+def test_a_home_that_others_can_open_is_made_private(tmp_path):
     home = tmp_path / "home"
-    (home / "label-studio").mkdir(parents=True, mode=0o755)
-    (home / "label-studio" / "label_studio.sqlite3").touch(mode=0o644)
+    home.mkdir(mode=0o755)
     make_home(Settings(home=home))
     assert stat.S_IMODE(home.stat().st_mode) == 0o700
-    assert stat.S_IMODE((home / "label-studio" / "label_studio.sqlite3").stat().st_mode) == 0o600
 
 
 def test_databases_are_private_and_runs_follow_the_users_permissions(tmp_path):
