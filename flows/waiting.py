@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypedDict, cast
+from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID, uuid4
 
 from prefect import get_run_logger
@@ -29,8 +29,8 @@ from abcdlink.waiting import WaitsFor, wait_for, waiting_of
 from abcdlink.whatnow import what_now
 from flows.artifacts import show_project
 from labelstudio_config.pages import Page
+from labelstudio_config.progress import Progress
 from labelstudio_config.run import read_pushed, surroundings
-from labelstudio_config.snapshot import Progress
 from tasks.projects import look, pull, push
 from tasks.running import key
 from tasks.runs import suspend
@@ -113,51 +113,23 @@ def show_what_now(store: Store, flow_run: str) -> None:
     show_live(store, SHOWN, shown, text)
 
 
-def began(flow: Flow[..., Any], flow_run: FlowRun, _state: State[Any]) -> None:
-    """Note that a flow is running."""
-    _note(flow, flow_run, WaitsFor.NOBODY)
-
-
-def ended(flow: Flow[..., Any], flow_run: FlowRun, _state: State[Any]) -> None:
-    """Note that a flow has finished."""
-    _note(flow, flow_run, WaitsFor.NOTHING)
-
-
-def failed(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> None:
-    """Note that a flow failed, and why."""
-    _note(flow, flow_run, WaitsFor.FIX, in_words(state.message))
-
-
 def in_words(message: str | None) -> str:
     """Return a failed run's message without what Prefect and Python put before it."""
     return RAISED.sub(lambda found: MISSING if found[2] == NOT_FOUND else "", message or "", count=1)
 
 
-def _note(flow: Flow[..., Any], flow_run: FlowRun, kind: WaitsFor, told: str = "") -> None:
-    """Note the state of a flow. A subflow notes nothing: its parent flow does."""
+def note(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> None:
+    """Note that a flow is running, has finished, or failed and why. A subflow notes nothing: its parent flow does."""
     if flow_run.parent_task_run_id is not None:
         return
+    kind = WaitsFor.NOBODY if state.is_running() else WaitsFor.NOTHING if state.is_completed() else WaitsFor.FIX
     store = open_run(str(flow_run.parameters["run"]))
-    before = waiting_of(store, flow.name)
+    before, told = waiting_of(store, flow.name), in_words(state.message) if kind is WaitsFor.FIX else ""
     wait_for(store, str(flow_run.id), flow.name, kind, before.slug if before else "", told)
     show_what_now(store, str(flow_run.id))
 
 
-class Hooks(TypedDict):
-    """A flow's hooks, as arguments of its decorator."""
-
-    on_running: list[Any]
-    on_completion: list[Any]
-    on_failure: list[Any]
-    on_cancellation: list[Any]
-
-
-NOTED: Hooks = {
-    "on_running": [began],
-    "on_completion": [ended],
-    "on_failure": [failed],
-    "on_cancellation": [failed],
-}
+NOTED: dict[str, Any] = {f"on_{what}": [note] for what in ("running", "completion", "failure", "cancellation")}
 """Hooks of every flow with a run key: they keep *What now* up to date."""
 
 

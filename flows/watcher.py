@@ -46,12 +46,12 @@ class WorthALook:
 
     def __init__(self) -> None:
         self._client: Client | None = None
-        self._counts: dict[str, tuple[int | None, ...]] = {}
+        self._counts: dict[str, tuple[int, ...]] = {}
         self._next: dict[str, float] = {}
         self._whole: dict[str, float] = {}
         self._answered: dict[str, float] = {}
         self._began = 0.0
-        self._asked: tuple[int | None, ...] = ()
+        self._asked: tuple[int, ...] = ()
 
     def is_due(self, run: str, projects: Sequence[int]) -> bool:
         """Tell whether to look at a run."""
@@ -79,7 +79,7 @@ class WorthALook:
         self._whole[run] = now + WHOLE_SECONDS
         self._next[run] = max(self._next.get(run, 0.0), now + min(SHARE * (now - self._began), MOST_SECONDS))
 
-    def _ask(self, projects: Sequence[int]) -> tuple[int | None, ...] | None:
+    def _ask(self, projects: Sequence[int]) -> tuple[int, ...] | None:
         try:
             client = self._client = self._client or label_studio()
             return tuple(count for project in projects for count in client.counts(project))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime, timedelta
 
@@ -14,8 +15,9 @@ from abcdlink.stages.feedback import prepare_feedback
 from abcdlink.store import Store
 from abcdlink.waiting import Person, Standing, keep_standing
 from labelstudio_config.client import public
+from labelstudio_config.progress import open_keys, progress_in
 from labelstudio_config.run import PushedProject
-from labelstudio_config.snapshot import Snapshot, open_keys, progress_in
+from labelstudio_config.snapshot import Snapshot
 
 
 class Relief(Record):
@@ -60,7 +62,6 @@ class Attendance(Record):
 SCHEDULE = "schedule.json"
 RELIEFS = "reliefs.jsonl"
 REMINDERS = "reminders.jsonl"
-LATE_DAYS = 3
 
 Notify = Callable[[str, str], None]
 """Sends a text (subject, body)."""
@@ -75,7 +76,7 @@ class Schedule(Record):
 
     since: datetime
     deadline: datetime | None = None
-    late_days: int = LATE_DAYS
+    late_days: int = 3
     block: str = ""
 
 
@@ -214,18 +215,16 @@ def reminders_of(store: Store, slug: str) -> list[Reminder]:
 
 def note_standing(store: Store, pushed: PushedProject, snapshot: Snapshot) -> Standing:
     """Store and return the progress of a project, from what was just read."""
-    now, awaited = datetime.now(UTC), awaited_in(store, pushed.slug)
+    awaited = awaited_in(store, pushed.slug)
     progress = progress_in(snapshot, pushed.task_keys, pushed.overlap, awaited)
     left = open_keys(snapshot, pushed.task_keys, pushed.overlap, awaited)
     given = {key: snapshot.accounts_of(key) for key in pushed.task_keys}
     answers = sum(min(len(users), pushed.overlap) for users in given.values())
     missing = sum(pushed.overlap - len(given[key]) for key in left)
-    people = _expected(store, pushed, snapshot, now)
+    # Only those who have judged every task of a qualification can be ranked.
+    people = _people(store, pushed, snapshot, pushed.task_keys if pushed.slug == QUALIFY_SLUG else left, awaited)
     if awaited is not None:
-        people = _awaited(awaited, snapshot, left)
         missing = sum(person.open for person in people)
-    if pushed.slug == QUALIFY_SLUG:  # only those who have judged every task can be ranked
-        left = list(pushed.task_keys)
     standing = Standing(
         title=pushed.title,
         url=public(pushed.home or pushed.projects[0].url),
@@ -234,8 +233,8 @@ def note_standing(store: Store, pushed: PushedProject, snapshot: Snapshot) -> St
         done=progress.done,
         needed=answers + missing,
         answers=answers,
-        people=people or _those_who_answered(snapshot, left),
-        looked=now,
+        people=people,
+        looked=datetime.now(UTC),
         first=min((group[-1].at for group in snapshot.answers.values()), default=None),
         deadline=schedule_of(store, pushed.slug).deadline,
     )
@@ -243,34 +242,23 @@ def note_standing(store: Store, pushed: PushedProject, snapshot: Snapshot) -> St
     return standing
 
 
-def _expected(store: Store, pushed: PushedProject, snapshot: Snapshot, now: datetime) -> tuple[Person, ...]:
-    """Return who should answer; in a project other than a batch or a feedback round, anyone may."""
-    if not store.exists(project_file(pushed.slug, SCHEDULE)):
-        return ()
-    rows = attendance(store, pushed, snapshot, now)
-    return tuple(
-        Person(account=row.account, annotator=row.annotator, done=row.done, open=row.open)
-        for row in rows
-        if not row.relieved
-    )
-
-
-def _awaited(awaited: Mapping[str, str], snapshot: Snapshot, left: Collection[str]) -> tuple[Person, ...]:
-    """Return how far those are whom a feedback round waits for."""
-    done: dict[str, set[str]] = {account: set() for account in awaited}
+def _people(
+    store: Store,
+    pushed: PushedProject,
+    snapshot: Snapshot,
+    left: Collection[str],
+    awaited: Mapping[str, str] | None,
+) -> tuple[Person, ...]:
+    """Return how far everyone is who should answer; where anyone may, those who have. ``left``: keys of open tasks."""
+    done: defaultdict[str, set[str]] = defaultdict(set)
     for key, user in snapshot.answers:
-        done.get(snapshot.account(user), set()).add(key)
+        done[snapshot.account(user)].add(key)
+    names = awaited
+    if names is None and store.exists(project_file(pushed.slug, SCHEDULE)):
+        rows = attendance(store, pushed, snapshot, datetime.now(UTC))
+        names = {row.account: row.annotator for row in rows if not row.relieved}
+    names = names or dict.fromkeys(done, "")
     return tuple(
-        Person(account=account, annotator=awaited[account], done=len(keys), open=len(set(left) - keys))
-        for account, keys in sorted(done.items())
-    )
-
-
-def _those_who_answered(snapshot: Snapshot, left: list[str]) -> tuple[Person, ...]:
-    done: dict[int, set[str]] = {}
-    for key, user in snapshot.answers:
-        done.setdefault(user, set()).add(key)
-    return tuple(
-        Person(account=snapshot.account(user), annotator="", done=len(keys), open=sum(key not in keys for key in left))
-        for user, keys in sorted(done.items())
+        Person(account=account, annotator=name, done=len(done[account]), open=len(set(left) - done[account]))
+        for account, name in sorted(names.items())
     )

@@ -20,9 +20,10 @@ from labelstudio_config.attendance import Attendance, Schedule, attendance, awai
 from labelstudio_config.client import public
 from labelstudio_config.history import user_of
 from labelstudio_config.pages.annotate import keep_partial, keep_result
+from labelstudio_config.progress import open_keys, progress_in
 from labelstudio_config.projects import let_titles_say, look_now
 from labelstudio_config.run import PushedProject, is_pushed, label_studio, look_at
-from labelstudio_config.snapshot import Snapshot, open_keys, progress_in
+from labelstudio_config.snapshot import Snapshot
 
 
 class Status(Record):
@@ -43,6 +44,10 @@ class PulledAgain(Record):
 
     version: int
     changes: tuple[str, ...]
+
+    def words(self, batch: int) -> list[str]:
+        """Return which pull this is and what has changed, one sentence each."""
+        return [f"this is pull {self.version} of batch {batch}", *(self.changes or ["nothing had changed"])]
 
 
 def status(store: Store, batch: int) -> Status:
@@ -150,7 +155,7 @@ def requeue(store: Store, batch: int) -> list[str]:
         who = f"{account} ({name(account)})"
         doubled = f"{who} answered the task {one[1]} in two projects: someone else will be offered it"
         said.append(doubled if one in twice else f"{who} will be offered the task {one[1]} again")
-    return said
+    return said or ["nobody skipped a task of this batch"]
 
 
 def reassign(store: Store, batch: int, account: str, to: str = "") -> list[str]:

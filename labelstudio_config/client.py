@@ -93,15 +93,10 @@ class Client:
         with self._errors(f"create the project {settings.get('title')!r}"):
             return int(self._sdk.projects.create(**settings).id)
 
-    def show_instruction(self, project: int, instruction: str) -> None:
-        """Replace the instructions (HTML), which annotators see first and behind the button "Instructions"."""
-        with self._errors(f"change the instructions of the project {project}"):
-            self._sdk.projects.update(id=project, expert_instruction=instruction)
-
-    def retitle(self, project: int, title: str, color: str) -> None:
-        """Change the title and colour of a project."""
-        with self._errors(f"change the title of the project {project}"):
-            self._sdk.projects.update(id=project, title=title, color=color)
+    def change_project(self, project: int, **settings: str) -> None:
+        """Change settings of a project: its title and colour, or the instructions (HTML) that annotators see first."""
+        with self._errors(f"change {' and '.join(settings)} of the project {project}"):
+            self._sdk.projects.update(id=project, **settings)
 
     def delete_project(self, project: int) -> None:
         """Delete a project with all that is in it; one that is already gone is no error."""
@@ -119,19 +114,15 @@ class Client:
             found = self._sdk.views.list(project=project)
             return [json.loads(tab.model_dump_json()) for tab in found]
 
-    def task_count(self, project: int) -> int:
-        """Return how many tasks a project has; Label Studio counts them on each call."""
-        with self._errors(f"count the tasks of the project {project}"):
-            return int(self._sdk.projects.get(id=project).task_number or 0)
+    def counts(self, project: int) -> tuple[int, ...]:
+        """Return how many tasks, answers and skipped answers a project has; Label Studio counts them on each call.
 
-    def counts(self, project: int) -> tuple[int | None, ...]:
-        """Return how many tasks, answers and skipped answers a project has: a cheap sign that something is new.
-
-        They do not show a changed answer, or two changes that cancel each other out.
+        A cheap sign that something is new, but not of a changed answer, or of two changes that cancel each other out.
         """
-        with self._errors(f"count the answers of the project {project}"):
+        with self._errors(f"count the tasks and answers of the project {project}"):
             found = self._sdk.projects.get(id=project)
-        return found.task_number, found.total_annotations_number, found.skipped_annotations_number
+        counts = found.task_number, found.total_annotations_number, found.skipped_annotations_number
+        return tuple(count or 0 for count in counts)
 
     def import_tasks(self, project: int, tasks: Sequence[dict[str, Any]]) -> None:
         """Add tasks. A repeated call adds them again: the caller has to check what is there."""

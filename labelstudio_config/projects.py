@@ -8,13 +8,13 @@ from typing import Any
 
 from filelock import FileLock
 
-from abcdlink.corpus.records import Record
 from abcdlink.errors import ServiceError
 from abcdlink.locks import lock_of
 from abcdlink.store import Store
 from labelstudio_config.client import CLOSED, TO_DO, Client
 from labelstudio_config.history import key_of
 from labelstudio_config.pages import Asked, Project, own_title, with_style
+from labelstudio_config.progress import open_keys
 from labelstudio_config.run import (
     ProjectAt,
     PushedProject,
@@ -28,7 +28,7 @@ from labelstudio_config.run import (
     read_pushed,
     tasks_kept,
 )
-from labelstudio_config.snapshot import Snapshot, open_keys
+from labelstudio_config.snapshot import Snapshot
 
 COLORS = {TO_DO: "#2F6FDE", CLOSED: "#9A9A9A"}
 
@@ -70,7 +70,7 @@ def _push_once(store: Store, slug: str, asked: Asked) -> PushedProject:
             slug=slug,
             overlap=asked.needed or asked.project.overlap,
             task_keys=tuple(asked.tasks),
-            projects=tuple(_at(project, push_tasks(client, project, asked.tasks)) for project in projects),
+            projects=tuple(push_tasks(client, project, asked.tasks) for project in projects),
             home=client.home() if len(projects) > 1 else "",
         )
         keep_pushed(store, pushed)
@@ -88,28 +88,15 @@ def push_more(store: Store, slug: str, asked: Asked) -> PushedProject:
         keep_tasks(store, slug, asked.project, asked.tasks | tasks_kept(store, slug))
         client, (one,) = label_studio(), pushed.projects
         known = find_project(client, one.title, one.project_id, one.made)
-        at = _at(asked.project, push_tasks(client, asked.project, new, known))
+        at = push_tasks(client, asked.project, new, known)
         keep_pushed(store, pushed.model_copy(update={"projects": (at,), "task_keys": (*pushed.task_keys, *new)}))
         return let_titles_say(store, slug, closed=False)
 
 
-class PushResult(Record):
-    """Where the tasks are. ``created``: tasks that were not there before; ``already``: those that were.
-
-    ``made``: when Label Studio created the project.
-    """
-
-    project_id: int
-    made: str
-    url: str
-    created: int
-    already: int
-
-
 def push_tasks(
     client: Client, project: Project, tasks: Mapping[str, Mapping[str, Any]], known: int | None = None
-) -> PushResult:
-    """Push tasks into a project; existing ones stay untouched.
+) -> ProjectAt:
+    """Push tasks into a project, and return where it is; tasks that are there already stay untouched.
 
     Label Studio knows no unique key; a call that it answered too late may be sent again, and two may push at once. So
     the tasks are counted afterwards; when there are more or less than there should be, they are read back, and of tasks
@@ -129,21 +116,20 @@ def push_tasks(
         return _fill(client, project, ensure_project(client, project), tasks)
 
 
-def _fill(client: Client, project: Project, at: int, tasks: Mapping[str, Mapping[str, Any]]) -> PushResult:
-    held = client.task_count(at)
+def _fill(client: Client, project: Project, at: int, tasks: Mapping[str, Mapping[str, Any]]) -> ProjectAt:
+    held = client.counts(at)[0]
     before = _tasks_by_key(client, at) if held else {}
     missing = [{"data": {"task_key": key, **data}} for key, data in tasks.items() if key not in before]
     for start in range(0, len(missing), CHUNK):
         client.import_tasks(at, missing[start : start + CHUNK])
     # With the right number of tasks, nothing is there twice, and the tasks need not be read.
-    if (client.task_count(at) if missing else held) != len(before) + len(missing):
+    if (client.counts(at)[0] if missing else held) != len(before) + len(missing):
         _keep_first_of_each(client, at, tasks.keys())
-    return PushResult(
+    return ProjectAt(
+        title=project.title,
         project_id=at,
         made=(client.project(at) or ("", ""))[1],
         url=annotate_url(client, at, project.hidden, own=project.overlap == 1),
-        created=len(missing),
-        already=len(tasks) - len(missing),
     )
 
 
@@ -178,7 +164,7 @@ def ensure_project(client: Client, project: Project, known: int | None = None) -
     later one.
     """
     if known is not None:
-        client.show_instruction(known, project.instruction)
+        client.change_project(known, expert_instruction=project.instruction)
         return known
     before = client.projects_titled(project.title)
     if not before:
@@ -201,7 +187,7 @@ def ensure_project(client: Client, project: Project, known: int | None = None) -
         if not same[copy]:
             client.delete_project(copy)
     if before:
-        client.show_instruction(oldest, project.instruction)
+        client.change_project(oldest, expert_instruction=project.instruction)
     return oldest
 
 
@@ -230,7 +216,7 @@ def let_titles_say(store: Store, slug: str, *, closed: bool) -> PushedProject:
     state = CLOSED if closed else TO_DO
     for one in pushed.projects:
         if client.project(one.project_id) is not None:
-            client.retitle(one.project_id, state + one.title, COLORS[state])
+            client.change_project(one.project_id, title=state + one.title, color=COLORS[state])
     pushed = pushed.model_copy(update={"closed": closed})
     keep_pushed(store, pushed)
     return pushed
@@ -262,7 +248,7 @@ def push_back(store: Store, client: Client, pushed: PushedProject, snapshot: Sna
         if back:
             project = _own(kept.project, number, len(projects))
             at = find_project(client, one.title, one.project_id, one.made)
-            projects[number] = _at(project, push_tasks(client, project, back, at))
+            projects[number] = push_tasks(client, project, back, at)
     return pushed.model_copy(update={"projects": tuple(projects)})
 
 
@@ -287,7 +273,3 @@ def _own(project: Project, number: int, of: int) -> Project:
     if of == 1:
         return project
     return project.model_copy(update={"title": own_title(project.title, number), "overlap": 1})
-
-
-def _at(project: Project, result: PushResult) -> ProjectAt:
-    return ProjectAt(title=project.title, project_id=result.project_id, url=result.url, made=result.made)

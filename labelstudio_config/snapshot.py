@@ -6,7 +6,6 @@ wrong for good when several people submit at once, so everything is read from th
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -16,7 +15,6 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
-from abcdlink.corpus.records import Record
 from labelstudio_config.history import Fate, History, Task, is_its_authors, key_of, user_of
 
 FLAG = "flag"
@@ -270,54 +268,3 @@ class _Reading:
 
     def _set_aside(self, aside: SetAside, why: str) -> None:
         self.set_aside.append(SetAside(aside.key, aside.task, aside.annotation, why))
-
-
-class Progress(Record):
-    """Progress of the annotators.
-
-    ``tasks``: tasks that were pushed. ``done``: those that enough annotators submitted or skipped, in
-    Label Studio or before the task was deleted there. ``annotators``: account -> tasks it submitted or
-    skipped. ``vanished``: keys of tasks that are not in Label Studio.
-    """
-
-    tasks: int
-    done: int
-    complete: bool
-    annotators: dict[str, int]
-    vanished: tuple[str, ...]
-
-    @property
-    def words(self) -> str:
-        """How much is done, in words."""
-        return f"{self.done} of {self.tasks} tasks done"
-
-
-def progress_in(
-    snapshot: Snapshot, keys: Collection[str], overlap: int, awaited: Collection[str] | None = None
-) -> Progress:
-    """Return the progress of a pushed project, in which each task needs answers as ``open_keys`` says."""
-    per_account = Counter(snapshot.account(user) for _, user in snapshot.answers)
-    done = len(keys) - len(open_keys(snapshot, keys, overlap, awaited))
-    return Progress(
-        tasks=len(keys),
-        done=done,
-        complete=done == len(keys),
-        annotators=dict(sorted(per_account.items())),
-        vanished=snapshot.vanished,
-    )
-
-
-def open_keys(
-    snapshot: Snapshot, keys: Collection[str], overlap: int, awaited: Collection[str] | None = None
-) -> list[str]:
-    """Return the keys of the tasks that are not done: fewer than ``overlap`` people have answered them.
-
-    ``awaited``: accounts; what all of them have answered is done too. ``None``: anyone may answer.
-    """
-
-    def is_open(key: str) -> bool:
-        there = snapshot.accounts_of(key)
-        answered = awaited is not None and {snapshot.account(user) for user in there}.issuperset(awaited)
-        return len(there) < overlap and not answered
-
-    return [key for key in keys if is_open(key)]

@@ -17,9 +17,9 @@ from labelstudio_config.answers import anomalies_in
 from labelstudio_config.attendance import awaited_in, note_standing
 from labelstudio_config.pages import Page
 from labelstudio_config.pages.exhaustive import close_if_enough
+from labelstudio_config.progress import Progress, progress_in
 from labelstudio_config.projects import let_titles_say, look_now, push_more, push_project
 from labelstudio_config.run import PushedProject, is_pushed, last_look, not_said_yet, read_pushed
-from labelstudio_config.snapshot import Progress, progress_in
 from tasks.running import SERVICE_RETRIES
 
 Loggers = Logger | LoggerAdapter[Logger]

@@ -17,7 +17,7 @@ from labelstudio_config.accounts import sign_up
 from labelstudio_config.client import Client
 from labelstudio_config.pages.annotate import candidate_id
 from labelstudio_config.pages.exhaustive import ALL_TICKED, NO_LINK
-from labelstudio_config.projects import PushResult
+from labelstudio_config.run import ProjectAt
 from tests.helpers.builders import document
 from tests.helpers.pulls import push_batch
 
@@ -120,6 +120,6 @@ def skip(session: httpx.Client, task: int) -> None:
     answer.raise_for_status()
 
 
-def pushed(client: Client, run: Run, batch: int = 1) -> PushResult:
+def pushed(client: Client, run: Run, batch: int = 1) -> ProjectAt:
     """Push a batch of the run."""
     return push_batch(client, run.key, batch, run.pools, run.corpus, run.domain)

@@ -8,9 +8,9 @@ from abcdlink.layout import JUDGMENTS, POOLS, batch_file
 from abcdlink.store import Store
 from labelstudio_config.answers import anomalies_in
 from labelstudio_config.pages.annotate import LinkingPage
+from labelstudio_config.progress import Progress, progress_in
 from labelstudio_config.projects import look_now
 from labelstudio_config.run import not_said_yet
-from labelstudio_config.snapshot import Progress, progress_in
 from tasks.projects import pull
 from tests.helpers.fake_label_studio import ADA, FakeLabelStudio
 

@@ -54,9 +54,6 @@ class FakeLabelStudio(Client):
         self.projects[number], self.held[number] = settings, []
         return number
 
-    def show_instruction(self, project: int, instruction: str) -> None:
-        self.projects[project]["expert_instruction"] = instruction
-
     def invitation(self) -> str:
         return f"{self.url}/user/signup/?token=invitation"
 
@@ -64,8 +61,8 @@ class FakeLabelStudio(Client):
         found = self.projects.get(project)
         return None if found is None else (without_state(found["title"]), f"made-{project}")
 
-    def retitle(self, project: int, title: str, color: str) -> None:
-        self.projects[project] |= {"title": title, "color": color}
+    def change_project(self, project: int, **settings: str) -> None:
+        self.projects[project] |= settings
 
     def delete_project(self, project: int) -> None:
         del self.projects[project], self.held[project]
@@ -76,8 +73,8 @@ class FakeLabelStudio(Client):
     def tabs(self, _project: int) -> list[dict[str, Any]]:
         return []
 
-    def task_count(self, project: int) -> int:
-        return len(self.held[project])
+    def counts(self, project: int) -> tuple[int, ...]:
+        return len(self.held[project]), 0, 0
 
     def import_tasks(self, project: int, tasks: Sequence[dict[str, Any]]) -> None:
         for task in tasks:

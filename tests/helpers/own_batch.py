@@ -14,9 +14,9 @@ from abcdlink.settings import get_settings
 from abcdlink.store import Store, open_run
 from labelstudio_config.answers import anomalies_in
 from labelstudio_config.pages.annotate import LinkingPage
+from labelstudio_config.progress import Progress, progress_in
 from labelstudio_config.projects import look_now
 from labelstudio_config.run import PushedProject, read_pushed
-from labelstudio_config.snapshot import Progress, progress_in
 from tasks.projects import push
 from tests.helpers.annotation import make_run
 from tests.helpers.homes import configure

@@ -21,9 +21,10 @@ from labelstudio_config.pages.exhaustive import judgments_in as exhaustive_judgm
 from labelstudio_config.pages.feedback import FeedbackPull, feedback_in, feedback_title, notice_key
 from labelstudio_config.pages.qualify import applications_in
 from labelstudio_config.pages.rate import RatingPull, ratings_in
-from labelstudio_config.projects import PushResult, push_tasks
-from labelstudio_config.run import require_project
-from labelstudio_config.snapshot import Progress, Snapshot, progress_in, snapshot_of
+from labelstudio_config.progress import Progress, progress_in
+from labelstudio_config.projects import push_tasks
+from labelstudio_config.run import ProjectAt, require_project
+from labelstudio_config.snapshot import Snapshot, snapshot_of
 
 
 class OneProject:
@@ -61,7 +62,7 @@ def keys_of(pools: Sequence[Pool], batch: int) -> tuple[str, ...]:
 
 def push_batch(
     client: Client, run: str, batch: int, pools: Sequence[Pool], corpus: Corpus, domain: Domain, overlap: int = 0
-) -> PushResult:
+) -> ProjectAt:
     project = batch_project(run, batch, domain, overlap or domain.settings.overlap)
     return push_tasks(client, project, batch_tasks(run, batch, pools, corpus, domain))
 

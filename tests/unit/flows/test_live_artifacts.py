@@ -15,7 +15,7 @@ from abcdlink.folders import LocalFolder
 from abcdlink.store import Store
 from flows import waiting
 from flows.waiting import show_progress, show_rows
-from labelstudio_config.snapshot import Progress
+from labelstudio_config.progress import Progress
 
 RUN, OTHER = str(uuid4()), str(uuid4())
 
@@ -62,7 +62,7 @@ def store(tmp_path: Path) -> Store:
 
 
 def done(tasks: int, *, closed: bool = False) -> Progress:
-    return Progress(tasks=2, done=tasks, complete=closed or tasks == 2, annotators={}, vanished=())
+    return Progress(tasks=2, done=tasks, complete=closed or tasks == 2)
 
 
 def test_a_check_without_news_shows_nothing(server: Server, store: Store) -> None:

@@ -9,8 +9,8 @@ from abcdlink.layout import batch_file
 from abcdlink.store import Store
 from labelstudio_config.batches import requeue
 from labelstudio_config.pages.annotate import LinkingPage
+from labelstudio_config.progress import Progress
 from labelstudio_config.run import known_so_far, read_pushed
-from labelstudio_config.snapshot import Progress
 from tasks.projects import push
 from tests.helpers.batch_steps import RUN, SLUG, answer_all, finish, key_of, look, pulled
 from tests.helpers.fake_label_studio import ADA, BEN, CY, FakeLabelStudio
@@ -52,8 +52,7 @@ def test_a_deleted_answer_is_awaited_again_and_reported_once(
 
 
 def progress(keys: tuple[str, ...]) -> Progress:
-    everyone = {"ada@example.org": len(keys), "ben@example.org": len(keys)}
-    return Progress(tasks=len(keys), done=len(keys), complete=True, annotators=everyone, vanished=())
+    return Progress(tasks=len(keys), done=len(keys), complete=True)
 
 
 def test_a_deleted_finished_task_counts_as_last_seen(
@@ -81,7 +80,7 @@ def test_a_deleted_unfinished_task_is_pushed_again_and_its_answer_kept(
     before = server.task(keys[0])
     server.delete_task(before["id"])
     now, _ = look(store)
-    assert (now.done, now.complete, now.vanished) == (len(keys) - 1, False, ())
+    assert (now.done, now.complete) == (len(keys) - 1, False)
     assert server.task(keys[0])["data"] == before["data"]
     server.answer(keys[0], BEN)
     assert look(store)[0].complete
@@ -188,7 +187,7 @@ def test_skipped_tasks_are_offered_again_and_awaited(
     server.answer(keys[0], ADA)
     finish(store)
     assert store.read_records(batch_file(1, "skips.jsonl"), Skip) == []
-    assert requeue(store, 1) == []
+    assert requeue(store, 1) == ["nobody skipped a task of this batch"]
 
 
 def test_duplicates_left_by_a_killed_push_are_removed(
