@@ -25,7 +25,7 @@ from abcdlink.stages.feedback import Feedback
 from abcdlink.stages.gains import Gains
 from abcdlink.stages.generate import Generation
 from abcdlink.store import Store
-from abcdlink.validation import MEASURES, Validation
+from abcdlink.validation import Validation
 from labelstudio_config.run import PushedProject
 from tasks.running import key, show_text, table
 
@@ -60,17 +60,7 @@ def show_validation(run: str, result: Validation) -> None:
     rows = [{"measure": name, "value": value} for name, value in result.measures.items()]
     flags = "; ".join((*result.flags, *result.notes)) or "nothing out of bounds"
     table(key(run, "validation"), rows, f"Synthetic against natural documents: {flags}")
-    differences = [
-        {
-            "measure": MEASURES[one.measure],
-            "against": one.corpus,
-            "synthetic": round(one.synthetic_mean, 3),
-            "other": round(one.mean, 3),
-            "Cliff's delta": round(one.delta, 3),
-            "95 % interval": f"{one.interval[0]:.2f} to {one.interval[1]:.2f}",
-        }
-        for one in result.differences
-    ]
+    differences = [one.row for one in result.differences]
     table(key(run, "validation", "style"), differences, "Style, document by document; delta 0: no difference")
     counts = {name: one.rows for name, one in result.counts.items()}
     names = next(iter(counts.values()), {})
@@ -109,18 +99,10 @@ def show_overview(run: str, overview: Overview) -> None:
     """Show the benchmark of each corpus, and the means over several corpora."""
     for corpus, result in overview.corpora.items():
         show_benchmark(f"{run}-{corpus}", result)
-    rows = [
-        {
-            "approach": one.name,
-            "precision": round(one.precision, 4),
-            "recall": round(one.recall, 4),
-            "F1, failures as wrong": round(one.f1, 4),
-            "seconds per 1,000 pairs": round(one.seconds_per_1000_pairs, 2),
-            "cost per 1,000 pairs": round(one.cost_per_1000_pairs, 4),
-        }
-        for one in overview.across
-    ]
-    table(key(run, "overview"), rows, f"Means of {len(overview.corpora)} corpora: {', '.join(overview.corpora)}")
+    rows = [one.row for one in overview.across]
+    names = ", ".join(overview.corpora)
+    told = f"Means of {len(overview.corpora)} corpora: {names}; unanswered questions count as wrong"
+    table(key(run, "overview"), rows, told)
 
 
 def show_shortlist(run: str, result: Shortlist) -> None:
@@ -161,8 +143,12 @@ def show_project(run: str, pushed: PushedProject) -> None:
         )
 
 
-def show_agreement(store: Store, batch: int, result: Agreement) -> None:
-    """Show a batch's acceptance rates and agreement, and the figures so far: differences, times, early stop."""
+def show_agreement(store: Store, batch: int, result: Agreement, *, partial: bool = False) -> None:
+    """Show a batch's acceptance rates and agreement, and the figures so far: differences, times, early stop.
+
+    ``partial``: they are those of the answers so far.
+    """
+    name, so_far = ("partial", " so far") if partial else ("agreement", "")
     acceptance = {f"method {method}": one for method, one in result.acceptance.items()}
     parts = {
         "all": result,
@@ -170,17 +156,18 @@ def show_agreement(store: Store, batch: int, result: Agreement) -> None:
         **result.annotator_pairs,
     }
     rows = [
-        {"candidates": name, **one.row, **(acceptance[name].row if name in acceptance else {})}
-        for name, one in parts.items()
+        {"candidates": which, **one.row, **(acceptance[which].row if which in acceptance else {})}
+        for which, one in parts.items()
     ]
     kappa = result.note if result.kappa is None else f"{result.kappa:.4f}"
-    table(key(store.key, "agreement", batch), rows, f"Batch {batch}: {result.judged} judged candidates, kappa {kappa}")
+    judged = f"{result.judged} candidates judged by all, {result.incomplete} by fewer"
+    table(key(store.key, name, batch), rows, f"Batch {batch}{so_far}: {judged}, kappa {kappa}")
     lines = multiple_lines(result.multiple) if result.multiple else []
-    lines += details_lines(details_so_far(store, batch))
+    lines += details_lines(details_so_far(store, batch, partial=partial))
     show_text(
-        key(store.key, "agreement", batch, "details"),
-        "\n".join([f"# After batch {batch}", "", *(f"- {line}" for line in lines)]),
-        f"Differences, times, and how many more pairs would be needed, after batch {batch}",
+        key(store.key, name, batch, "details"),
+        "\n".join([f"# Batch {batch}{so_far}", "", *(f"- {line}" for line in lines)]),
+        f"Differences, times, and how many more pairs would be needed, after batch {batch}{so_far}",
     )
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated
 
 from prefect import flow, get_run_logger
 from pydantic import Field
 
-from abcdlink.cli.agreement_details import details_lines
 from abcdlink.errors import InputError
-from abcdlink.interannotator.measures import Agreement
-from abcdlink.stages.annotate import details_so_far
-from abcdlink.store import Store, existing_run
+from abcdlink.store import existing_run
+from flows.artifacts import show_agreement
 from flows.parameters import RunKey
 from labelstudio_config.batches import check, pull_again, pull_partial, reassign, requeue, status
 from tasks.running import key, show_text, table
@@ -55,45 +54,22 @@ def batches(
             told = f"Run {run}, batch-{batch}: {found.done} of {found.tasks} tasks done"
             table(key(run, "batch", batch, "annotators"), [one.row for one in found.people], told)
         case Action.PARTIAL:
-            show_partial(store, batch, pull_partial(store, batch))
-        case _:
-            say(run, batch, words_of(store, batch, action, account, to))
-
-
-def words_of(store: Store, batch: int, action: Action, account: str, to: str) -> list[str]:
-    """Perform the action and return its results, one sentence each."""
-    match action:
+            show_agreement(store, batch, pull_partial(store, batch), partial=True)
         case Action.CHECK:
             changed = check(store, batch)
-            return list(changed.changes) if changed else ["nothing has changed since the batch was pulled"]
+            say(run, batch, changed.changes if changed else ["nothing has changed since the batch was pulled"])
         case Action.PULL_AGAIN:
-            again = pull_again(store, batch)
-            return [f"this is pull {again.version} of batch {batch}", *(again.changes or ["nothing had changed"])]
+            say(run, batch, pull_again(store, batch).words(batch))
         case Action.REQUEUE:
-            return requeue(store, batch) or ["nobody skipped a task of this batch"]
-    if not account:
-        msg = "no annotator is named to stop waiting for"
-        raise InputError(msg, "fill in the field `account`")
-    return reassign(store, batch, account, to)
+            say(run, batch, requeue(store, batch))
+        case Action.REASSIGN if account:
+            say(run, batch, reassign(store, batch, account, to))
+        case Action.REASSIGN:
+            msg = "no annotator is named to stop waiting for"
+            raise InputError(msg, "fill in the field `account`")
 
 
-def show_partial(store: Store, batch: int, so_far: Agreement) -> None:
-    """Show kappa and acceptance rates so far, and how many more pairs would be needed."""
-    rows = [{"method": method, **one.model_dump()} for method, one in so_far.acceptance.items()]
-    kappa = so_far.note if so_far.kappa is None else f"{so_far.kappa:.4f}"
-    told = (
-        f"Batch {batch} so far: {so_far.judged} candidates judged by all, {so_far.incomplete} by fewer, kappa {kappa}"
-    )
-    table(key(store.key, "partial", batch), rows, told)
-    lines = details_lines(details_so_far(store, batch, partial=True))
-    show_text(
-        key(store.key, "partial", batch, "details"),
-        "\n".join(f"- {line}" for line in lines),
-        f"Differences, times, and how many more pairs would be needed, in batch {batch} so far",
-    )
-
-
-def say(run: str, batch: int, sentences: list[str]) -> None:
+def say(run: str, batch: int, sentences: Sequence[str]) -> None:
     """Show sentences on the run page and in the log."""
     for sentence in sentences:
         get_run_logger().info("%s.", sentence)

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from abcdlink.store import Store
 
 LLM_COLUMNS = ("approach", "P", "R", "F1", "95 % interval", "answered", "minus retriever", "95 % interval", "p", "cost")
-ACROSS_COLUMNS = ("approach", "P", "R", "F1", "seconds / 1,000 pairs", "cost / 1,000 pairs")
 
 
 def say_cost(found: CostEstimate, run: str) -> None:
@@ -119,19 +118,8 @@ def print_overview(overview: Overview) -> None:
         for row in overview.retrievers
     ]
     print_table("Retrievers and learned linkers; overall: mean of the corpora", columns, rows, texts=2)
-    print_table(
-        f"Overall: means of {len(overview.corpora)} corpora; unanswered questions count as wrong",
-        ACROSS_COLUMNS,
-        [
-            (
-                one.name,
-                *(f"{100 * value:.2f}" for value in (one.precision, one.recall, one.f1)),
-                f"{one.seconds_per_1000_pairs:.1f}",
-                f"{one.cost_per_1000_pairs:.4f}",
-            )
-            for one in overview.across
-        ],
-    )
+    title = f"Overall: means of {len(overview.corpora)} corpora; unanswered questions count as wrong"
+    print_rows(title, [one.row for one in overview.across])
 
 
 def as_json(overview: Overview, plan: BenchmarkPlan, definition: str, domains: Mapping[str, Domain]) -> dict[str, Any]:

@@ -120,6 +120,11 @@ def _tell_page(path: str, show: bool, json: bool) -> None:
         print_json({"path": path})
     else:
         out.print(path, soft_wrap=True)
+    open_page(path, show)
+
+
+def open_page(path: str, show: bool) -> None:
+    """Open a page in the web browser if that is wanted and it is on this machine."""
     if show and not path.startswith("s3://"):
         webbrowser.open(Path(path).as_uri())
 

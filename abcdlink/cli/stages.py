@@ -26,6 +26,7 @@ from abcdlink.cli.output import (
     corpus_folder,
     out,
     print_json,
+    print_rows,
     print_table,
     say,
     shown,
@@ -117,7 +118,6 @@ def validate(
     from abcdlink.domain import domain_of
     from abcdlink.stages.generate import run_validation
     from abcdlink.store import existing_run
-    from abcdlink.validation import MEASURES
 
     store = existing_run(run)
     result = run_validation(store, domain_of(store, domain), beside)
@@ -126,19 +126,7 @@ def validate(
         return
     measures = [(name, shown(name, value)) for name, value in result.measures.items()]
     print_table(f"{run}: synthetic against natural documents", ("measure", "value"), measures)
-    columns = ("measure", "against", "synthetic", "other", "Cliff's delta", "95 % interval")
-    rows = [
-        (
-            MEASURES[one.measure],
-            one.corpus,
-            f"{one.synthetic_mean:.2f}",
-            f"{one.mean:.2f}",
-            f"{one.delta:.2f}",
-            "{:.2f} to {:.2f}".format(*one.interval),
-        )
-        for one in result.differences
-    ]
-    print_table("Style, document by document; delta 0: no difference", columns, rows)
+    print_rows("Style, document by document; delta 0: no difference", [one.row for one in result.differences])
     counts = {name: one.rows for name, one in result.counts.items()}
     whats = next(iter(counts.values()), {})
     numbers = [(what, *(shown(what, found[what]) for found in counts.values())) for what in whats]

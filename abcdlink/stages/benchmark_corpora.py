@@ -41,6 +41,17 @@ class Across(Record):
     seconds_per_1000_pairs: float
     cost_per_1000_pairs: float
 
+    @property
+    def row(self) -> dict[str, str]:
+        """The means, as a row of a table; scores in percent."""
+        scores = {"P": self.precision, "R": self.recall, "F1": self.f1}
+        return {
+            "approach": self.name,
+            **{name: f"{100 * value:.2f}" for name, value in scores.items()},
+            "seconds / 1,000 pairs": f"{self.seconds_per_1000_pairs:.1f}",
+            "cost / 1,000 pairs": f"{self.cost_per_1000_pairs:.4f}",
+        }
+
 
 class RetrieverRow(Record):
     """One retriever or learned linker on one corpus, or on all of them (means): as in the paper's tables.

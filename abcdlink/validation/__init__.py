@@ -40,6 +40,18 @@ class StyleDifference(Record):
     delta: float
     interval: tuple[float, float]
 
+    @property
+    def row(self) -> dict[str, str]:
+        """The difference, as a row of a table."""
+        return {
+            "measure": MEASURES[self.measure],
+            "against": self.corpus,
+            "synthetic": f"{self.synthetic_mean:.2f}",
+            "other": f"{self.mean:.2f}",
+            "Cliff's delta": f"{self.delta:.2f}",
+            "95 % interval": "{:.2f} to {:.2f}".format(*self.interval),
+        }
+
 
 class Validation(Record):
     """Measures of a synthetic corpus beside natural documents.

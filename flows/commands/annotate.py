@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import webbrowser
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from abcdlink.cli.agreement_details import print_details
 from abcdlink.cli.output import JsonOption, RunArgument, RunDomainOption, out, print_json, print_rows, print_table, say
-from abcdlink.cli.results import OpenOption, print_agreement
+from abcdlink.cli.results import OpenOption, open_page, print_agreement
 from abcdlink.domain import domain_of
 from abcdlink.errors import InputError
 from abcdlink.interannotator.measures import Agreement
@@ -21,22 +19,12 @@ from flows.commands.starting import AutoFeedbackOption, OverlapOption, PreviewOp
 from flows.commands.status import WaitOption, answer, group, resume_run
 
 if TYPE_CHECKING:
+    from abcdlink.stages.batch_preview import BatchPreview
     from labelstudio_config.batches import Status
 
 BatchOption = Annotated[int, typer.Option("--batch", min=1, help="Batch number.")]
 MaybeBatchOption = Annotated[
     int | None, typer.Option("--batch", min=1, help="Batch number; default: all that are in Label Studio.")
-]
-DeadlineOption = Annotated[
-    int | None,
-    typer.Option("--deadline-days", min=1, max=365, help="Days annotators have for a batch; default: no deadline."),
-]
-LateOption = Annotated[
-    int,
-    typer.Option("--late-days", min=1, max=365, help="Days without an answer after which an annotator counts as late."),
-]
-BlockOption = Annotated[
-    str, typer.Option("--reminders", help="Prefect notification block that reminders are sent by, as type/name.")
 ]
 
 
@@ -58,9 +46,15 @@ def start(
         int | None, typer.Option(min=1, max=20, help="Number of batches; default: all that have candidates.")
     ] = None,
     overlap: OverlapOption = None,
-    deadline_days: DeadlineOption = None,
-    late_days: LateOption = 3,
-    reminders: BlockOption = "",
+    deadline_days: Annotated[
+        int | None, typer.Option(min=1, max=365, help="Days annotators have for a batch; default: no deadline.")
+    ] = None,
+    late_days: Annotated[
+        int, typer.Option(min=1, max=365, help="Days without an answer after which an annotator counts as late.")
+    ] = 3,
+    reminders: Annotated[
+        str, typer.Option(help="Prefect notification block that reminders are sent by, as type/name.")
+    ] = "",
     auto_feedback: AutoFeedbackOption = False,
     preview: PreviewOption = None,
     wait: WaitOption = False,
@@ -112,16 +106,12 @@ def preview(
 
     Example: `abcdlink annotate preview spring-news --min-words 6 --exclude "^Read more"`
     """
-    from abcdlink.stages.batch_preview import PREVIEW_PAGE, checked_filters, preview_of
+    from abcdlink.stages.batch_preview import PREVIEW_PAGE, checked_filters
     from abcdlink.whatnow import about_guidelines
 
     store = existing_run(run)
-    waiting = _waits_for_go(store)
-    batch = batch_of(waiting.slug)
-    found = preview_of(store, batch)
-    if found is None:
-        msg = f"batch {batch} of run {run!r} has no preview"
-        raise InputError(msg, f"`abcdlink status {run}` says where the run stands")
+    waiting, found = _waits_for_go(store)
+    batch = found.batch
     before = () if exclude and "" in exclude else found.filters.exclude
     given = {
         "min_words": min_words,
@@ -143,8 +133,7 @@ def preview(
         for line in about_guidelines(store, batch):
             say(line.plain())
         say(f"Release it to annotators with `abcdlink annotate go {run}`.")
-    if show and not page.startswith("s3://"):
-        webbrowser.open(Path(page).as_uri())
+    open_page(page, show)
 
 
 def go(run: RunArgument, wait: WaitOption = False, json: JsonOption = False) -> None:
@@ -152,28 +141,29 @@ def go(run: RunArgument, wait: WaitOption = False, json: JsonOption = False) -> 
 
     Example: `abcdlink annotate go spring-news`
     """
-    from abcdlink.stages.batch_preview import preview_of
-
     store = existing_run(run)
-    waiting = _waits_for_go(store)
-    batch = batch_of(waiting.slug)
-    found = preview_of(store, batch)
-    filters = found.filters.model_dump(mode="json") if found else {}
-    resume_run(waiting.flow_run, {**filters, "go": True})
+    waiting, found = _waits_for_go(store)
+    resume_run(waiting.flow_run, {**found.filters.model_dump(mode="json"), "go": True})
     told = (
-        f"Batch {batch} of run {run} goes to annotators. `abcdlink status {run}` shows the links to send, and the one "
-        "by which people create accounts."
+        f"Batch {found.batch} of run {run} goes to annotators. `abcdlink status {run}` shows the links to send, and "
+        "the one by which people create accounts."
     )
     answer(store, told, json, wait, waiting)
 
 
-def _waits_for_go(store: Store) -> Waiting:
-    """Return what the run waits for; ``InputError`` when it is not the coordinator's Go for a batch."""
+def _waits_for_go(store: Store) -> tuple[Waiting, BatchPreview]:
+    """Return what the run waits for, with the preview; ``InputError`` when it is not the coordinator's Go."""
+    from abcdlink.stages.batch_preview import preview_of
+
     waiting = waiting_of(store, "annotate")
     if waiting is None or waiting.kind is not WaitsFor.COORDINATOR or is_feedback(waiting.slug):
         msg = f"no batch of run {store.key!r} waits for your Go"
         raise InputError(msg, f"`abcdlink status {store.key}` says what the run waits for")
-    return waiting
+    found = preview_of(store, batch_of(waiting.slug))
+    if found is None:
+        msg = f"{waiting.slug} of run {store.key!r} has no preview"
+        raise InputError(msg, f"`abcdlink status {store.key}` says where the run stands")
+    return waiting, found
 
 
 def status(run: RunArgument, batch: MaybeBatchOption = None, json: JsonOption = False) -> None:
@@ -229,7 +219,7 @@ def pull(run: RunArgument, batch: BatchOption = 1, json: JsonOption = False) -> 
     if json:
         print_json(again.model_dump(mode="json"))
         return
-    _tell([f"this is pull {again.version} of batch {batch}", *(again.changes or ["nothing had changed"])])
+    _tell(again.words(batch))
 
 
 def check(run: RunArgument, batch: MaybeBatchOption = None, json: JsonOption = False) -> None:
@@ -275,7 +265,7 @@ def requeue(run: RunArgument, batch: BatchOption = 1, json: JsonOption = False) 
     """
     from labelstudio_config import batches
 
-    _answer(batches.requeue(existing_run(run), batch) or ["nobody skipped a task of this batch"], json)
+    _answer(batches.requeue(existing_run(run), batch), json)
 
 
 def _batches(store: Store, batch: int | None) -> list[int]:
