@@ -73,9 +73,10 @@ def annotation_of_drops(base: Store) -> AnnotationParameters:
 def take_all(run: str, source: str, domain: str, annotation: AnnotationParameters) -> list[str]:
     """Import what is new, part by part; returns the keys of the runs that were started."""
     begun: list[str] = []
+    segmenter, cleaning = get_segmenter(existing_run(run).language), find_domain(domain).settings.cleaning
     more = True
     while more:
-        result = take_new(source, existing_run(run).language, domain)
+        result = take(open_source(source), ledger_of(source), segmenter, remove=cleaning.line_patterns)
         if result.corpus.pairs:
             key_of_drop = annotate_drop(run, domain, annotation, result)
             if key_of_drop is None:
@@ -90,12 +91,6 @@ def take_all(run: str, source: str, domain: str, annotation: AnnotationParameter
 def ledger_of(source: str) -> Folder:
     """Return the ledger of a source, beside the runs."""
     return open_ledger(f"{get_settings().runs_root.rstrip('/')}/.{LEDGER}", key(source), source)
-
-
-def take_new(source: str, language: str, domain: str) -> DropResult:
-    """Read the new files that are complete."""
-    remove = find_domain(domain).settings.cleaning.line_patterns
-    return take(open_source(source), ledger_of(source), get_segmenter(language), remove=remove)
 
 
 def annotate_drop(base: str, domain: str, annotation: AnnotationParameters, result: DropResult) -> str | None:

@@ -92,16 +92,9 @@ class Known(Record):
     documents: dict[str, str] = Field(default_factory=dict)
     pairs: dict[str, str] = Field(default_factory=dict)
 
-    def add_document(self, name: str, content: str) -> None:
-        """Add the hash of a document."""
-        _add(self.documents, name, content)
 
-    def add_pair(self, name: str, content: str) -> None:
-        """Add the hash of a pair."""
-        _add(self.pairs, name, content)
-
-
-def _add(hashes: dict[str, str], name: str, content: str) -> None:
+def add_hash(hashes: dict[str, str], name: str, content: str) -> None:
+    """Add the hash of a document or pair, or several with blanks between, to those of one id."""
     hashes[name] = " ".join(dict.fromkeys([*hashes.get(name, "").split(), *content.split()]))
 
 
@@ -170,9 +163,9 @@ def read_known(ledger: Folder, digests: Iterable[str]) -> Known:
         for name in ledger.names(f"{KNOWN}/{digest}/"):
             known = Known.model_validate_json(ledger.read(name))
             for document, content in known.documents.items():
-                all_known.add_document(document, content)
+                add_hash(all_known.documents, document, content)
             for pair, content in known.pairs.items():
-                all_known.add_pair(pair, content)
+                add_hash(all_known.pairs, pair, content)
     return all_known
 
 

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from abcdlink.corpus.formats.jsonl import DropLine
 from abcdlink.corpus.plain_text import PlainText
 from abcdlink.corpus.records import Document, Pair, Record
-from abcdlink.drops.ledger import Entry, Known, Quarantined
+from abcdlink.drops.ledger import Entry, Known, Quarantined, add_hash
 from abcdlink.errors import SAVE_AS_UTF8, InputError, fault_in
 
 CHUNK = 1 << 20
@@ -207,8 +207,8 @@ class Part:
 
     def _remember(self, drop: DropLine, content: str) -> None:
         for document in (drop.source, drop.target):
-            self.found.add_document(document.id, _hash(document))
-        self.found.add_pair(drop.pair, content)
+            add_hash(self.found.documents, document.id, _hash(document))
+        add_hash(self.found.pairs, drop.pair, content)
 
     def _renamed(self, drop: DropLine) -> DropLine:
         """Give ids that held other content in an earlier version the number of this version."""

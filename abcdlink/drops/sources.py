@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from io import BufferedReader
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from abcdlink.corpus.records import Record
 from abcdlink.errors import InputError
@@ -49,22 +49,6 @@ class DropFile(Record):
     whole: bool = False
 
 
-class Source(Protocol):
-    """A place that is watched for new files. Nothing in it is ever changed, moved or deleted."""
-
-    def files(self) -> list[DropFile]:
-        """Return all files by name; hidden ones are left out."""
-
-    def stamp(self, name: str) -> str:
-        """Return the stamp of one file as it is now; ``FileNotFoundError`` when it is gone."""
-
-    def open(self, name: str, offset: int = 0) -> AbstractContextManager[BufferedReader]:
-        """Open one file as a stream from a byte offset before its end."""
-
-    def where(self, name: str = "") -> str:
-        """Return a path or address that a person can open."""
-
-
 class LocalSource:
     """A folder with its subfolders; a file counts as written after ``quiet`` seconds without a change."""
 
@@ -72,7 +56,7 @@ class LocalSource:
         self.root, self.quiet = root, quiet
 
     def files(self) -> list[DropFile]:
-        """Return all files by name; ``InputError`` when the folder is not there."""
+        """Return all files by name, hidden ones left out; ``InputError`` when the folder is not there."""
         if not self.root.is_dir():
             msg = f"the drop folder {self.root} does not exist"
             raise InputError(msg, "create it or set ABCDLINK_DROPS_SOURCE")
@@ -104,12 +88,12 @@ class LocalSource:
         )
 
     def stamp(self, name: str) -> str:
-        """Return size and time of the last change."""
+        """Return size and time of the last change; ``FileNotFoundError`` when the file is gone."""
         return _local_stamp(self.root / name)
 
     @contextmanager
     def open(self, name: str, offset: int = 0) -> Iterator[BufferedReader]:
-        """Open one file as a stream."""
+        """Open one file as a stream from a byte offset before its end."""
         with (self.root / name).open("rb") as file:
             file.seek(offset)
             yield file
@@ -155,6 +139,10 @@ class S3Source:
     def where(self, name: str = "") -> str:
         """Return the ``s3://`` address."""
         return self.folder.where(name)
+
+
+Source = LocalSource | S3Source
+"""A place that is watched for new files. Nothing in it is ever changed, moved or deleted."""
 
 
 def open_source(source: str) -> Source:
