@@ -208,11 +208,10 @@ class _Mind:
         return [_choice(*controls_of(number), label.value) for number, label in enumerate(labels)]
 
 
-def simulate_feedback(store: Store, client: Client, token: str, batch: int, accounts: int = 2, seed: int = 13) -> int:
+def simulate_feedback(store: Store, client: Client, token: str, batch: int, accounts: int = 2) -> int:
     """Let the simulated annotators of a batch answer the round after it; returns how many tasks they submitted.
 
-    They judge each case again, err half as often as before, and confirm that they have read the guidelines. The
-    arguments are those of ``simulate_annotators``.
+    They judge each case again, err half as often as before, and confirm that they have read the guidelines.
     """
     pairs = {pair.id: pair for pair in read_corpus_from(store, NATURAL).pairs}
     cases = {case.key: case for case in prepare_feedback(store, batch).cases}
@@ -226,7 +225,7 @@ def simulate_feedback(store: Store, client: Client, token: str, batch: int, acco
                 return [_choice(READ, "guide_0", UNDERSTOOD)]
             case = cases[data["task_key"]]
             linked = case.target in (pairs[case.pair].links or {}).get(case.source, ())
-            return [_choice(*controls_of(0), judge(linked, mistakes, f"{seed}|again|{name}|{case.key}").value)]
+            return [_choice(*controls_of(0), judge(linked, mistakes, f"again|{name}|{case.key}").value)]
 
         return answer
 

@@ -39,6 +39,10 @@ MOST_ANNOTATORS = len(ascii_uppercase)
 
 STYLE = Path(__file__).parents[1] / "style.css"
 
+NO_KEY = "f19"
+"""Key of a choice that should have none: no keyboard has it. Without a key, Label Studio would give letters to the
+first choices, and a slip of the finger would tick one that is out of sight."""
+
 STYLE_TAG = "<Style>"
 """Every label config has this element, with the rules that only its page needs."""
 

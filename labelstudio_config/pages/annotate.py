@@ -38,7 +38,6 @@ from labelstudio_config.pages import (
     Page,
     Project,
     document_html,
-    guidelines_html,
     jumps_html,
     keep_pull,
     project_of,
@@ -49,26 +48,23 @@ from labelstudio_config.snapshot import FLAG, Answer, Snapshot
 
 HIDDEN = ("question", "doc_a_name", "doc_b_name", "doc_a_html", "doc_b_html", "jumps_html", "candidates", "more")
 
-CANDIDATE_DIGITS = 12
-"""Hex digits of a candidate's opaque id."""
-
 DIGITS = 10
 """Candidates with a digit as their key. Label Studio takes the key ``10`` for ``1``, so the others get letters."""
 
-DECISION = "link_"
-"""Names of the decisions in the label config: ``link_0``, ``link_1``, ... up to the last digit."""
-
-FURTHER = "more_"
-"""Names of the decisions on candidates beyond the digits: ``more_0``, ``more_1``, ..."""
-
+DECISION, FURTHER = "link_", "more_"
+"""Names of the decisions in the label config: ``link_0``, ``link_1``, ... up to the last digit, then ``more_0``, ..."""
+COMMENT = "comment"
+"""Name in the label config."""
 
 REST = "No Link (rest)"
 """No Link, set by the key for all undecided candidates: a choice of its own in the label config."""
+LABELS = {**{label.value: label for label in Label}, REST: Label.NO_LINK}
+"""What can be chosen for a candidate -> its label."""
 
 
 def candidate_id(key: str, target: str) -> str:
     """Return the opaque id of one candidate of the task ``key``: 12 hex digits of a SHA-256."""
-    return opaque(key, target, digits=CANDIDATE_DIGITS)
+    return opaque(key, target, digits=12)
 
 
 def of_batch(pools: Iterable[Pool], batch: int) -> dict[str, Pool]:
@@ -183,14 +179,10 @@ def batch_title(run_key: str, batch: int) -> str:
     return title_of(run_key, f"batch {batch}")
 
 
-def batch_project(run_key: str, batch: int, domain: Domain, overlap: int) -> Project:
-    """Return the project of a batch."""
+def batch_project(run_key: str, batch: int, domain: Domain, overlap: int, guidelines: str = "") -> Project:
+    """Return the project of a batch; ``guidelines``: Markdown, if they are no longer the domain's."""
     about = f"{domain.settings.title}. {domain.settings.question}"
-    return project_of("annotate", batch_title(run_key, batch), about, domain.guidelines, overlap, HIDDEN)
-
-
-COMMENT = "comment"
-"""Name in the label config."""
+    return project_of("annotate", batch_title(run_key, batch), about, guidelines or domain.guidelines, overlap, HIDDEN)
 
 
 def judgments_in(snapshot: Snapshot, pools: Mapping[str, Pool], annotators: Sequence[Annotator]) -> JudgmentsPull:
@@ -209,12 +201,10 @@ def judgments_in(snapshot: Snapshot, pools: Mapping[str, Pool], annotators: Sequ
 def _judgments(answer: Answer, pool: Pool, who: str) -> tuple[list[Judgment], list[str]]:
     """Read one annotation; candidates are found by their opaque ids, never by position alone."""
     candidates = {candidate_id(pool.key, candidate.target): candidate for candidate in pool.candidates}
-    labels, rest, flags, anomalies = _choices(answer, who)
+    decisions, anomalies = _decisions(answer, who)
     ids = [candidate["id"] for candidate in offered(answer.data)]
-    seconds = answer.seconds
-    comment = answer.given.texts.get(COMMENT, "")
     judgments = []
-    for number, label in sorted(labels.items()):
+    for number, choice in sorted(decisions.items()):
         candidate = candidates.get(ids[number]) if number < len(ids) else None
         if candidate is None:
             anomalies.append(f"{who} judged candidate {number} of the task {pool.key}, which is not in its pool")
@@ -227,12 +217,12 @@ def _judgments(answer: Answer, pool: Pool, who: str) -> tuple[list[Judgment], li
                 target=candidate.target,
                 method=candidate.method,
                 annotator=who,
-                label=label,
-                seconds=seconds,
+                label=LABELS[choice],
+                seconds=answer.seconds,
                 submitted=answer.at,
-                flags=flags,
-                comment=comment,
-                rest=number in rest,
+                flags=tuple(answer.given.choices.get(FLAG, ())),
+                comment=answer.given.texts.get(COMMENT, ""),
+                rest=choice == REST,
             )
         )
     open_ones = len(candidates) - len(judgments)
@@ -241,26 +231,18 @@ def _judgments(answer: Answer, pool: Pool, who: str) -> tuple[list[Judgment], li
     return judgments, anomalies
 
 
-def _choices(answer: Answer, who: str) -> tuple[dict[int, Label], set[int], tuple[str, ...], list[str]]:
-    """Return candidate number -> label, the numbers decided as the rest, the flags, and what could not be read."""
-    labels: dict[int, Label] = {}
-    rest: set[int] = set()
-    flags: tuple[str, ...] = ()
-    anomalies = []
+def _decisions(answer: Answer, who: str) -> tuple[dict[int, str], list[str]]:
+    """Return candidate number -> what was chosen for it, and what could not be read."""
+    decisions, anomalies = dict[int, str](), []
     for name, chosen in answer.given.choices.items():
         number = candidate_of(name)
-        if name == FLAG:
-            flags = tuple(chosen)
-        elif number is not None and len(chosen) == 1 and chosen[0] in set(Label):
-            labels[number] = Label(chosen[0])
-        elif number is not None and chosen == [REST]:
-            labels[number] = Label.NO_LINK
-            rest.add(number)
-        else:
+        if number is not None and len(chosen) == 1 and chosen[0] in LABELS:
+            decisions[number] = chosen[0]
+        elif name != FLAG:
             anomalies.append(
                 f"{who} gave {name} = {chosen} for the task {answer.key}, which is not an option on this page"
             )
-    return labels, rest, flags, anomalies
+    return decisions, anomalies
 
 
 def result_in(store: Store, batch: int, snapshot: Snapshot) -> JudgmentsPull:
@@ -305,12 +287,10 @@ class LinkingPage(Page):
         return batch_slug(self.batch)
 
     def ask(self, store: Store, domain: Domain) -> Asked:
-        tasks = batch_tasks(
-            store.key, self.batch, pools_of(store, self.batch), read_corpus_from(store, NATURAL), domain
-        )
-        shown = guidelines_html(guidelines_for(store, self.batch, domain.guidelines))
-        project = batch_project(store.key, self.batch, domain, self.overlap)
-        asked = Asked(project.model_copy(update={"instruction": shown}), tasks)
+        pools, corpus = pools_of(store, self.batch), read_corpus_from(store, NATURAL)
+        guidelines = guidelines_for(store, self.batch, domain.guidelines)
+        project = batch_project(store.key, self.batch, domain, self.overlap, guidelines)
+        asked = Asked(project, batch_tasks(store.key, self.batch, pools, corpus, domain))
         return asked if self.shared else asked._replace(needed=self.overlap, projects=self.overlap)
 
     def is_pulled(self, store: Store) -> bool:

@@ -24,6 +24,7 @@ from abcdlink.layout import BOUNDARIES_SLUG, NATURAL
 from abcdlink.store import Store
 from labelstudio_config.answers import read_answers, with_pseudonyms
 from labelstudio_config.pages import (
+    NO_KEY,
     Asked,
     Page,
     Project,
@@ -34,7 +35,6 @@ from labelstudio_config.pages import (
     title_of,
 )
 from labelstudio_config.pages.annotate import candidate_id
-from labelstudio_config.pages.exhaustive import NO_KEY
 from labelstudio_config.snapshot import Answer, Snapshot
 
 JOINED, DROPPED, BEGINS, DONE = "joined", "dropped", "begins", "done"

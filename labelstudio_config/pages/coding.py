@@ -21,6 +21,7 @@ from abcdlink.stages.coding import coding_of, keep_codes, overlap_of
 from abcdlink.store import Store
 from labelstudio_config.answers import read_answers, with_pseudonyms
 from labelstudio_config.pages import (
+    NO_KEY,
     Asked,
     Page,
     Project,
@@ -44,8 +45,6 @@ WRONG = {
 }
 KEYS = "123456789"
 """Keys of the first patterns."""
-NO_KEY = "f19"
-"""Key of the others: no keyboard has it; without a key, Label Studio would choose letters."""
 CODER = "coder"
 """Prefix of the pseudonyms of coders who are not annotators of the run."""
 PATTERN, WHICH, COMMENT = "pattern", "which", "comment"

@@ -22,6 +22,7 @@ from abcdlink.store import Store
 from abcdlink.waiting import close_project, keep_standing, standing_of
 from labelstudio_config.answers import read_answers
 from labelstudio_config.pages import (
+    NO_KEY,
     Asked,
     JudgmentsPull,
     Page,
@@ -37,10 +38,6 @@ from labelstudio_config.pages.annotate import candidate_id
 from labelstudio_config.snapshot import FLAG, Answer, Snapshot
 
 HIDDEN = ("progress", "list_title", "doc_a_name", "doc_a_html", "targets_html")
-
-NO_KEY = "f19"
-"""Key of each target sentence: no keyboard has it. Without a key, Label Studio would give letters to the
-first sentences, and a slip of the finger would tick a sentence that is out of sight."""
 
 
 def documents_of(source: SampledSource, corpus: Corpus) -> tuple[Document, Document]:
