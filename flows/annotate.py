@@ -61,10 +61,7 @@ class GoForm(RunInput):
     # Required, so that an empty resume, which was meant for an earlier wait, is refused.
     model_config = ConfigDict(extra="forbid", json_schema_extra={"required": ["min_words"]})
 
-    go: bool = True
-    min_words: int = 1
-    unproposed: bool = False
-    exclude: list[str] = Field(default_factory=list)
+    go: bool
 
 
 def go_form(preview: BatchPreview, problem: str) -> type[GoForm]:

@@ -73,8 +73,9 @@ def start(
             alone proposes, one batch, no LLM is asked.
         budget: Most that this run may spend on the LLM, in the currency of the prices that are set; 0: as set.
     """
-    if budget:
-        limit_spending(budget)
+    if budget:  # in this process, which only serves this run, and its children
+        os.environ["ABCDLINK_LLM_BUDGET"] = str(budget)
+        get_settings.cache_clear()
     job, annotation = job_for(goal, corpus, annotators)
     do_whole_job(run, domain, job, annotation)
 
@@ -141,12 +142,6 @@ def do_whole_job(run: str, domain: str, job: WholeJob, annotation: AnnotationPar
     with waiting_for_answers():
         up_to_candidates(store, chosen, job, AS_TASKS, show)
     start_annotation(run, domain, annotation)
-
-
-def limit_spending(budget: float) -> None:
-    """Set the LLM budget for this process, which only serves this run, and its children."""
-    os.environ["ABCDLINK_LLM_BUDGET"] = str(budget)
-    get_settings.cache_clear()
 
 
 def start_annotation(run: str, domain: str, annotation: AnnotationParameters) -> None:

@@ -85,7 +85,8 @@ def run_demo(stack: Stack, run: str, domain: str, pairs: int, documents: int, pe
     else:
         show_now(store, json=False)
         out.print("Run this command again to see what comes next.")
-    show_servers(stack)
+    show(stack, json=False)
+    out.print("The servers are still running; stop them with `make down`.")
 
 
 def begin(parameters: dict[str, Any]) -> None:
@@ -181,9 +182,3 @@ def show_outcome(store: Store) -> None:
     who = "SIMULATED annotators" if MARK in store.manifest else "people"
     print_agreement(result, f"Run {store.key}: judgments of {who}")
     out.print(f"Report: {store.where(REPORT)}", soft_wrap=True)
-
-
-def show_servers(stack: Stack) -> None:
-    """Print which servers are still running, and how the coordinator logs in."""
-    show(stack, json=False)
-    out.print("The servers are still running; stop them with `make down`.")

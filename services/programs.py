@@ -81,11 +81,6 @@ def prefect_url(settings: Settings) -> str:
     return f"http://{LOOPBACK}:{settings.prefect_port}"
 
 
-def embedded_llm_url(settings: Settings) -> str:
-    """Return the address of the embedded LLM's server."""
-    return f"http://{LOOPBACK}:{settings.llm_port}"
-
-
 def environment(settings: Settings) -> dict[str, str]:
     """Return the variables that every program of this home needs, flow runs and Prefect's clients included."""
     home = settings.home.resolve()
@@ -225,11 +220,12 @@ def _prefect(settings: Settings) -> Program:
 
 
 def _llm(settings: Settings) -> Program:
+    url = f"http://{LOOPBACK}:{settings.llm_port}"
     return Program(
         name=LLM,
         command=(sys.executable, "-m", "services.embedded_llm", "--port", str(settings.llm_port)),
-        is_ready=partial(answers, f"{embedded_llm_url(settings)}/health"),
-        url=f"{embedded_llm_url(settings)}/v1",
+        is_ready=partial(answers, f"{url}/health"),
+        url=f"{url}/v1",
         port=settings.llm_port,
         port_setting="ABCDLINK_LLM_PORT={port}",
     )

@@ -22,6 +22,7 @@ from prefect.client.schemas.filters import (
 )
 from prefect.client.schemas.responses import SetStateStatus
 from prefect.client.schemas.sorting import FlowRunSort
+from prefect.events.filters import EventAnyResourceFilter, EventFilter, EventNameFilter
 from prefect.exceptions import Abort, ObjectNotFound, PrefectHTTPStatusError
 from prefect.input import RunInput
 from prefect.runtime import flow_run as this_run
@@ -129,20 +130,13 @@ def add_tag(flow_run: UUID | str, tag: str) -> None:
 
 def last_sign_of_life(flow_run: FlowRun) -> datetime | None:
     """Return when a run last changed its state or sent a heartbeat."""
+    heartbeats = EventFilter(
+        event=EventNameFilter(name=["prefect.flow-run.heartbeat"]),
+        any_resource=EventAnyResourceFilter(id=[f"prefect.flow-run.{flow_run.id}"]),
+    )
     with get_client(sync_client=True) as client:
-        response = client.request(
-            "POST",
-            "/events/filter",
-            json={
-                "filter": {
-                    "event": {"name": ["prefect.flow-run.heartbeat"]},
-                    "any_resource": {"id": [f"prefect.flow-run.{flow_run.id}"]},
-                },
-                "limit": 1,
-            },
-        )
-    events = response.json()["events"]
-    signs = [datetime.fromisoformat(event["occurred"]) for event in events]
+        newest = client.read_events(heartbeats, limit=1)
+    signs: list[datetime] = [event.occurred for event in newest.events]
     if flow_run.state is not None and flow_run.state.timestamp is not None:
         signs.append(flow_run.state.timestamp)
     return max(signs, default=None)
@@ -238,7 +232,6 @@ def start_once(deployment: str, parameters: dict[str, Any], idempotency_key: str
 
 
 SECONDS_BETWEEN_LOOKS = 1.5
-AT_WORK = {WaitsFor.NOBODY, WaitsFor.LLM}
 
 
 def reach_server() -> None:
@@ -302,5 +295,5 @@ def wait_while_working(store: Store, flow_run: str = "") -> None:
         begins = wait_for(flow_run).name.startswith(("bootstrap ", "start "))
         begun = newest_run(f"annotate {store.key}") if begins else None
         flow_run = str(begun.id) if begun else ""
-    while any(waiting.kind in AT_WORK for _, waiting in all_waiting(store)):
+    while any(waiting.kind in {WaitsFor.NOBODY, WaitsFor.LLM} for _, waiting in all_waiting(store)):
         time.sleep(SECONDS_BETWEEN_LOOKS)

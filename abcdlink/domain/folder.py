@@ -23,7 +23,7 @@ from abcdlink.store import Store, parse_records, require_run_key
 from abcdlink.templates import PromptLoader, PromptTemplates
 
 SETTINGS_FILE = "domain.toml"
-GENERATION_EXAMPLE = "generation.json"
+EXAMPLES, GENERATION_EXAMPLE = "examples.jsonl", "generation.json"
 SHIPPED = PROJECT_ROOT / "prompts"
 """The domains that come with abcdlink, and the prompts that all domains share."""
 SHARED = "shared"
@@ -54,17 +54,16 @@ class Domain:
         self.folder = folder
         self.name = folder.name
         self.settings = self._load_settings(setting)
+        self._variants = () if self.settings.setting is Setting.DEFAULT else (self.settings.setting,)
         self.link_description = self._read_text("link_description.md")
         self.guidelines = self._read_text("guidelines.md")
-        examples = "examples.jsonl"
-        self.examples = parse_records(self._read(examples).encode(), LinkExample, str(folder / examples))
+        self.examples = parse_records(self._read(EXAMPLES).encode(), LinkExample, str(folder / EXAMPLES))
         self.generation_example = self._load_generation_example()
 
     @property
     def label(self) -> str:
         """The domain's name with its setting, where that is not the default: ``news@paper``."""
-        setting = self.settings.setting
-        return self.name if setting is Setting.DEFAULT else f"{self.name}{AT}{setting}"
+        return AT.join((self.name, *self._variants))
 
     @property
     def reference(self) -> str:
@@ -81,8 +80,7 @@ class Domain:
     @property
     def _folders(self) -> list[Path]:
         """Where files of the domain are looked for, in this order."""
-        setting = self.settings.setting
-        return [self.folder] if setting is Setting.DEFAULT else [self.folder / setting, self.folder]
+        return [*(self.folder / setting for setting in self._variants), self.folder]
 
     def _read(self, name: str) -> str:
         return self._read_file(next((f / name for f in self._folders if (f / name).is_file()), self.folder / name))
@@ -150,8 +148,7 @@ class Domain:
     @cached_property
     def _loader(self) -> PromptLoader:
         shared = SHIPPED / SHARED
-        setting = self.settings.setting
-        folders = [*self._folders, *([] if setting is Setting.DEFAULT else [shared / setting]), shared]
+        folders = [*self._folders, *(shared / setting for setting in self._variants), shared]
         return PromptLoader(folders, encoding="utf-8-sig")
 
     @cached_property
@@ -183,9 +180,9 @@ class Domain:
         """File name -> first 12 hex digits of its SHA-256, for all texts that reach a model or a person."""
         files = {path.name: path for path in sorted((SHIPPED / SHARED).glob("*.j2"))}
         files |= {path.name: path for path in sorted(self.folder.iterdir()) if path.is_file()}
-        setting = self.settings.setting
-        for folder in [] if setting is Setting.DEFAULT else [SHIPPED / SHARED / setting, self.folder / setting]:
-            files |= {f"{setting}/{path.name}": path for path in sorted(folder.glob("*")) if path.is_file()}
+        for setting in self._variants:
+            for folder in (SHIPPED / SHARED / setting, self.folder / setting):
+                files |= {f"{setting}/{path.name}": path for path in sorted(folder.glob("*")) if path.is_file()}
         return {name: hashlib.sha256(path.read_bytes()).hexdigest()[:12] for name, path in files.items()}
 
     @property
@@ -222,7 +219,6 @@ def find_domain(name: str) -> Domain:
     plain, at, setting = name.rpartition(AT)
     # A folder's own name may have an @ in it.
     ways = [(name, ""), (plain, setting)] if at else [(name, "")]
-    searched = []
     for wanted, of_setting in ways:
         path = Path(wanted).expanduser()
         # Runs note where a domain was; the home, or the checkout, may have moved since.
