@@ -17,6 +17,7 @@ import httpx
 import pytest
 from filelock import FileLock
 
+from services.deployments import JOB_TEMPLATE
 from services.programs import LOOPS
 from tests import ROOT
 from tests.helpers.label_studio_server import free_port
@@ -73,7 +74,7 @@ class PrefectServer:
     def deploy(self) -> None:
         """Deploy every flow with its schedule off, since the tests decide when a flow runs."""
         # By the API, as the command takes seconds to import Prefect.
-        template = {"job_configuration": {}, "variables": {"properties": {"env": {"type": "object"}}}}
+        template = {**JOB_TEMPLATE, "variables": {"properties": {"env": {"type": "object"}}}}
         self.post("/work_pools/", {"name": "abcdlink", "type": "process", "base_job_template": template})
         self.run_prefect("--no-prompt", "deploy", "--all", "--prefect-file", "deployments/prefect.yaml")
         for deployment in self.post("/deployments/filter"):
