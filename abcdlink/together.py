@@ -9,6 +9,9 @@ from threading import Event
 
 from abcdlink.errors import AbcdlinkError
 
+ENDING = Event()
+"""Set by Ctrl-C: calls under way may end, none is tried again."""
+
 _STOP: ContextVar[Event | None] = ContextVar("stop", default=None)
 
 
@@ -41,7 +44,7 @@ def side_by_side(jobs: Sequence[Callable[[], None]]) -> None:
 
 
 def stop_if_asked() -> None:
-    """Raise ``StoppedError`` when the work beside this job has ended with an error."""
+    """Raise ``StoppedError`` when the work beside this job has ended with an error, or after Ctrl-C."""
     stop = _STOP.get()
-    if stop is not None and stop.is_set():
+    if ENDING.is_set() or (stop is not None and stop.is_set()):
         raise StoppedError

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import sys
 from collections.abc import Callable
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
+from types import FrameType
 from typing import Annotated, Any
 
 import typer
@@ -16,9 +19,11 @@ from typer.models import CommandInfo, TyperInfo
 
 from abcdlink import __version__
 from abcdlink.errors import AbcdlinkError
+from abcdlink.together import ENDING
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C."""
+STOPPING = "Stopping when the calls under way have ended; Ctrl-C again stops at once."
 STOPPED = "Stopped. Completed work is saved: run the same command again to continue."
 PANELS = {
     "Start": ("up", "init", "import", "start", "status", "runs", "continue", "demo", "doctor", "down"),
@@ -171,6 +176,19 @@ def help_only() -> typer.Typer:
     return app
 
 
+def _interrupt(_signal: int, _frame: FrameType | None) -> None:
+    """Stop after what is under way, such as answers that are paid for; the second time at once."""
+    from abcdlink.cli.output import err, say
+
+    if ENDING.is_set():
+        err.show_cursor()
+        say(STOPPED)
+        os._exit(INTERRUPTED)
+    ENDING.set()
+    say(STOPPING)
+    raise KeyboardInterrupt
+
+
 def main() -> None:
     """Run the command line; an error a person can act on is one message, not a traceback."""
     # A retriever or linker named as module:Class may be in the current folder; nothing there hides what is installed.
@@ -179,6 +197,8 @@ def main() -> None:
         help_only()()
     from abcdlink.cli.output import complain, say
 
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # background jobs of a shell ignore it
+        signal.signal(signal.SIGINT, _interrupt)
     try:
         make_app()()
     except SystemExit as ended:

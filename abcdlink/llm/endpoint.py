@@ -33,6 +33,7 @@ from abcdlink.llm.request import LIMIT, size_of
 from abcdlink.llm.secrets import Secrets
 from abcdlink.llm.server import ServerState, state_of
 from abcdlink.settings import Settings
+from abcdlink.together import stop_if_asked
 
 if TYPE_CHECKING:
     from openai import APIStatusError, OpenAI
@@ -140,8 +141,10 @@ class Endpoint:
         )
 
     def _pause(self, seconds: float) -> None:
+        stop_if_asked()
         if seconds:
             self._sleep(seconds)
+            stop_if_asked()
 
     def _send(self, content: dict[str, Any], limit: str) -> Reply:
         """Send once, when the rate limiter and the budget allow it."""

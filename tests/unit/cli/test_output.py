@@ -25,7 +25,7 @@ from abcdlink.cli.app import OVERVIEW, PANELS, help_only, make_app, overview_of
 from abcdlink.cli.output import print_table
 from abcdlink.layout import GENERATION
 from abcdlink.store import open_run
-from tests.helpers.fake_llm import FakeLLM, Request, Response, by_rule, says
+from tests.helpers.fake_llm import FakeLLM, Request, Response, by_rule, error, says
 from tests.helpers.forked import forked_command
 
 UPDATE = "python -c 'from abcdlink.cli.app import write_overview; write_overview()'"
@@ -96,6 +96,52 @@ def test_an_interrupted_command_says_that_work_is_saved_and_exits_with_130(monke
     assert process.exitcode == 130
     assert "Completed work is saved" in said
     assert "Traceback" not in said
+
+
+def test_after_ctrl_c_no_call_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    interrupted = threading.Event()
+
+    def held_back(_: Request) -> Response:
+        interrupted.wait(60)
+        return error(503)
+
+    with FakeLLM(held_back) as server:
+        server.use(monkeypatch)
+        process, stderr = forked_command("generate", "spring")
+        while not server.questions:
+            assert process.is_alive()
+            time.sleep(0.01)
+        os.kill(process.pid, signal.SIGINT)
+        with stderr:
+            assert "Stopping when the calls under way have ended" in stderr.readline()
+            interrupted.set()
+            assert "Completed work is saved" in stderr.read()
+        process.join()
+    assert process.exitcode == 130
+    assert len(server.questions) <= UNDER_WAY
+
+
+def test_a_second_ctrl_c_stops_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = threading.Event()
+
+    def held_back(_: Request) -> Response:
+        ended.wait(60)
+        return error(503)
+
+    with FakeLLM(held_back) as server:
+        server.use(monkeypatch)
+        process, stderr = forked_command("generate", "spring")
+        while not server.questions:
+            assert process.is_alive()
+            time.sleep(0.01)
+        os.kill(process.pid, signal.SIGINT)
+        with stderr:
+            stderr.readline()
+            os.kill(process.pid, signal.SIGINT)
+            assert "Completed work is saved" in stderr.read()
+        process.join()
+        ended.set()
+    assert process.exitcode == 130
 
 
 @pytest.mark.parametrize("moment", [1, 9])
