@@ -142,8 +142,9 @@ def propose(corpus: Corpus, rule: PairingRule, language: str) -> Pairing:
     asked = (*rule.by, *rule.sources, *rule.targets, *filter(None, [rule.date]))
     require_fields(asked, {name for document in documents for name in document.meta})
     pairing = Pairing(rule)
-    dates = _dates(documents, rule, pairing.refused)
-    order = sorted(range(len(documents)), key=lambda index: (dates.get(index, 0), index))
+    times = _dates(documents, rule, pairing.refused)
+    dates = {index: time.toordinal() for index, time in times.items()}
+    order = sorted(range(len(documents)), key=lambda index: (str(times.get(index, "")), index))
     rank = {index: place for place, index in enumerate(order)}
     vectors = _vectors(documents, language)
     runs: dict[int, frozenset[int]] = {}
@@ -163,13 +164,13 @@ def _fits(document: Document, conditions: Mapping[str, tuple[str, ...]]) -> bool
     return all(document.meta.get(name) in values for name, values in conditions.items())
 
 
-def _dates(documents: Sequence[Document], rule: PairingRule, refused: list[Refusal]) -> dict[int, int]:
-    """Return document -> its day, as a number."""
+def _dates(documents: Sequence[Document], rule: PairingRule, refused: list[Refusal]) -> dict[int, datetime]:
+    """Return document -> its date and time as written; a time zone is not looked at."""
     found = {}
     for index, document in enumerate(documents if rule.date else ()):
         said = document.meta.get(rule.date, "")
         try:
-            found[index] = datetime.fromisoformat(said).date().toordinal()
+            found[index] = datetime.fromisoformat(said).replace(tzinfo=None)
         except ValueError:
             reason = f"its {rule.date} {said!r} is not a date" if said else f"it has no {rule.date}"
             hint = f"write dates as {date(2020, 5, 31).isoformat()}"

@@ -30,8 +30,8 @@ def found(documents: Corpus, **rule: object) -> list[tuple[str, str]]:
 def test_of_several_versions_of_a_story_only_the_last_is_paired():
     update = make("a-2", f"{REPORT} Two people were hurt.", by="a", day="2026-03-02T09:00")
     documents = of(
-        make("a-1", REPORT, by="a", day="2026-03-02T06:00"),
         update,
+        make("a-1", REPORT, by="a", day="2026-03-02T06:00"),
         make("b-1", BRIDGE, by="b", day="2026-03-02"),
     )
     rule = {"date": "day", "days": 0, "most": 3, "sources": {"by": ["a"]}, "targets": {"by": ["b"]}}
