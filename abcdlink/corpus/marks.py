@@ -171,10 +171,11 @@ SPEAKER = re.compile(
 QUOTED = re.compile(rf"[.!?。！？…][{CLOSING}]+$")  # noqa: RUF001 - marks as they are typeset
 WITHIN = re.compile(r"(?<=[.!?])\s+(?=\([^\W\da-z][^()]*[.!?]\)\s+[\"“]?[^\W\da-z])")
 """Before a whole sentence in brackets that stands between two sentences."""
-ASIDE = re.compile(r"^(\([^()]*[.!?]\))\s+(?=[A-Z\"“(])")
+ASIDE = re.compile(rf"^(\([^()]*[.!?][{CLOSING}]?\))\s+(?=[A-Z\"“(])")
 """A whole sentence in brackets, before another one."""
 MISSED = re.compile(
     r"(?:(?<=[!?]{2})|(?<=[.!?]\*\*)|(?<=[.!?]__))\s+(?=[\"“(]?[^\W\da-z])|(?<=[.!?][\"”])(?=[\"“][A-Z])"
+    r"|(?<=[^\W\d_]{3}\.[\"”])\s+(?=[€$£]?\d)"
 )
 """Boundaries that ``sentencex`` misses: after ``!!`` and ``??``, after a sentence in Markdown's bold type, between two
-quotations without a space."""
+quotations without a space, between a quotation and a figure."""

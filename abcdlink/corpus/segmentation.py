@@ -172,7 +172,7 @@ def _is_boundary(text: str, following: str, goes_on: re.Pattern[str] | None, car
     listed = marked or marks.LABELLED.match(before) or (marks.MARKED_PART.match(after) and marks.MARKED.search(before))
     spoken = marks.SPEAKER.match(after) and marks.QUOTED.search(before)
     halved = marks.DOUBLED.search(before) and marks.DOUBLED.match(after.split(" ")[0])
-    wordless = not re.search(r"\w", after)
+    wordless = after.startswith("|") or not re.search(r"\w", after)
     goes_on_small = marks.GOES_ON.match(after) and not (
         (careless and marks.ENDED.search(before))
         or marks.NEXT_ITEM.match(after)
