@@ -149,6 +149,13 @@ def test_a_run_stays_in_the_setting_it_was_started_in():
 JUNK = {
     "news": [
         "Marsh reported from Oslo.",
+        "Friday 17 April 2026",
+        "Zoë Brennan-Kovář — 21 May 2026",
+        "— Zoë Kovář (@ZKovar) March 2, 2026",
+        "4 June 2026 • 6 min read",
+        "How we check · Send us a claim · Support us",
+        "1,204 Retweets 5,611 Likes",
+        "[Laughter and applause on all sides.]",
         "The ferry off Lyr on Monday. (NWA Photo/Jon Rask)",
         "This story has been corrected to show that the raise is 4.2%.",
         "kes/al 021255 MAR 26",
@@ -209,6 +216,9 @@ JUNK = {
 }
 SENTENCES = {
     "news": [
+        "(The applause lasted for as long as the song, which had been written by a schoolgirl.)",
+        "On Friday 17 April 2026 the ferry sailed again.",
+        "The song had 5,611 likes on Monday.",
         "The guards reported from the tower, which is on the hill, that smoke was rising.",
         "The story was told by a sailor (via his lawyer) in court.",
         "A fire destroyed the old bakery on Sunday.",
@@ -254,6 +264,8 @@ SENTENCES = {
 HEADINGS = {
     "news": [
         "Sport",
+        "(Hear, hear.)",
+        "[Prolonged applause.]",
         "Power cut",
         "UPDATE:",
         "April 27, 2009",
