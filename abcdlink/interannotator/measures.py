@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from abcdlink.corpus.records import Record, with_new_names
+from abcdlink.corpus.records import Record
 from abcdlink.errors import counted
 from abcdlink.interannotator.acceptance import Acceptance, acceptance_of, aggregates_of, links_by_annotator
 from abcdlink.interannotator.groups import Group, by_annotator_pair, by_key, first, grouped, tables_of
@@ -227,11 +227,6 @@ class Agreement(Measures):
     batches: dict[int, Measures]
     annotator_pairs: dict[str, Measures] = Field({})
     multiple: MultipleMeasures | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _read_earlier_name(cls, data: Any) -> Any:  # noqa: ANN401 - whatever is to be validated
-        return with_new_names(data, couples="annotator_pairs")
 
 
 def keep_agreement(store: Store, batch: int, overlap: int) -> Agreement:

@@ -25,13 +25,9 @@ VERSION = 2
 
 
 class _About(Record):
-    """What is stored about a linker beside its model.
-
-    ``position``: whether it uses the positions of sentences in their documents, as some earlier versions did.
-    """
+    """What is stored about a linker beside its model."""
 
     name: str
-    position: bool = False
     fitted_on: FittedOn
     scikit_learn: str
     slope: float = 1.0
@@ -78,7 +74,7 @@ def from_bytes(data: bytes, where: str) -> LearnedLinker | FittedLinker:
         read_name(about.name)
     except (KeyError, TypeError, ValidationError, InputError):
         raise _unusable(where, "it has no valid description") from None
-    if about.features != VERSION or about.position:
+    if about.features != VERSION:
         raise _unusable(where, "it was learned by another version of this program")
     if about.scikit_learn != version("scikit-learn"):
         problem = f"it was made with scikit-learn {about.scikit_learn}, but this is {version('scikit-learn')}"
