@@ -81,9 +81,8 @@ def write_atomically(path: Path, data: bytes | Iterable[bytes], mode: int | None
         file_in_the_way = next((str(parent) for parent in path.parents if os.path.isfile(parent)), "")  # noqa: PTH113 - raises nothing
         reason = f"{file_in_the_way} is a file" if file_in_the_way else error.strerror or error
         msg = f"cannot write {path}: {reason}"
-        raise InputError(
-            msg, "check the path, its permissions and the free space, then run the same command again"
-        ) from None
+        hint = "check the path, its permissions and the free space, then run the same command again"
+        raise InputError(msg, hint) from None
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
@@ -258,16 +257,7 @@ def s3_client() -> Any:  # noqa: ANN401 - boto3 builds its client classes at run
 @contextmanager
 def s3_errors(where: str) -> Iterator[None]:
     """Turn S3's errors into ``FileNotFoundError`` (no such object) or ``ServiceError`` (all else)."""
-    from botocore.exceptions import (
-        BotoCoreError,
-        ClientError,
-        ConnectionClosedError,
-        ConnectTimeoutError,
-        EndpointConnectionError,
-        NoCredentialsError,
-        PartialCredentialsError,
-        ReadTimeoutError,
-    )
+    from botocore import exceptions
     from s3transfer.exceptions import RetriesExceededError
 
     try:
@@ -275,24 +265,27 @@ def s3_errors(where: str) -> Iterator[None]:
             yield
         except RetriesExceededError as error:  # of a download, which is tried again from its beginning
             raise error.last_exception from None
-    except ClientError as error:
+    except exceptions.ClientError as error:
         code = error.response.get("Error", {}).get("Code", "")
         if code in {"NoSuchKey", "404"}:
             raise FileNotFoundError(where) from None
         msg = f"S3 refuses {where}: {error.response.get('Error', {}).get('Message') or code}"
         hint = "check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, what they permit, and the bucket's name"
         raise ServiceError(msg, "create the bucket, or correct its name" if code == "NoSuchBucket" else hint) from None
-    except (NoCredentialsError, PartialCredentialsError):
+    except (exceptions.NoCredentialsError, exceptions.PartialCredentialsError):
         msg = f"S3 cannot be used for {where}: there are no AWS credentials"
-        hint = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment (not in .env)"
-        raise ServiceError(
-            msg, f"{hint}, or write ~/.aws/credentials; then `abcdlink down` and `abcdlink up`"
-        ) from None
-    except (EndpointConnectionError, ConnectTimeoutError, ReadTimeoutError, ConnectionClosedError) as error:
+        hint = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment (not in .env), or write"
+        raise ServiceError(msg, f"{hint} ~/.aws/credentials; then `abcdlink down` and `abcdlink up`") from None
+    except (
+        exceptions.EndpointConnectionError,
+        exceptions.ConnectTimeoutError,
+        exceptions.ReadTimeoutError,
+        exceptions.ConnectionClosedError,
+    ) as error:
         address = urlsplit(str(error.kwargs["endpoint_url"]))
         msg = f"S3 cannot be used for {where}: no server answers at {address.scheme}://{address.netloc}"
         raise ServiceError(msg, "check that server, the network and ABCDLINK_S3_ENDPOINT_URL") from None
-    except (BotoCoreError, ConnectionError, TimeoutError) as error:
+    except (exceptions.BotoCoreError, ConnectionError, TimeoutError) as error:
         msg = f"S3 cannot be used for {where}: {error}"
         raise ServiceError(msg, "check AWS credentials, the network and ABCDLINK_S3_ENDPOINT_URL") from None
 

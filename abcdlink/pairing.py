@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -142,54 +142,136 @@ def propose(corpus: Corpus, rule: PairingRule, language: str) -> Pairing:
     asked = (*rule.by, *rule.sources, *rule.targets, *filter(None, [rule.date]))
     require_fields(asked, {name for document in documents for name in document.meta})
     pairing = Pairing(rule)
-    times = _dates(documents, rule, pairing.refused)
-    dates = {index: time.toordinal() for index, time in times.items()}
-    order = sorted(range(len(documents)), key=lambda index: (str(times.get(index, "")), index))
-    rank = {index: place for place, index in enumerate(order)}
-    vectors = _vectors(documents, language)
-    runs: dict[int, frozenset[int]] = {}
-    for group in _groups(documents, rule, dates, pairing.refused):
-        sources = [index for index in group if _fits(documents[index], rule.sources)]
-        targets = [index for index in group if _fits(documents[index], rule.targets)]
-        if rule.reprint < 1 and not set(sources) & set(targets):
-            sources, targets = (
-                _newest(documents, one, rule, rank, dates, runs, pairing.refused) for one in (sources, targets)
-            )
-        for target, near in _nearest(vectors, sources, targets, rule, dates, rank):
-            pairing.proposed += _judged(documents, target, near, rule, runs)
+    _Pairer(documents, pairing, language).propose()
     return pairing
 
 
-def _fits(document: Document, conditions: Mapping[str, tuple[str, ...]]) -> bool:
-    return all(document.meta.get(name) in values for name, values in conditions.items())
+class _Pairer:
+    """The documents by their numbers, with what the rule asks of them; adds to ``pairing`` what it finds.
 
+    ``dates``: document -> its day, as a number. ``rank``: document -> its place by date and time, then in the file.
+    """
 
-def _dates(documents: Sequence[Document], rule: PairingRule, refused: list[Refusal]) -> dict[int, datetime]:
-    """Return document -> its date and time as written; a time zone is not looked at."""
-    found = {}
-    for index, document in enumerate(documents if rule.date else ()):
-        said = document.meta.get(rule.date, "")
-        try:
-            found[index] = datetime.fromisoformat(said).replace(tzinfo=None)
-        except ValueError:
-            reason = f"its {rule.date} {said!r} is not a date" if said else f"it has no {rule.date}"
-            hint = f"write dates as {date(2020, 5, 31).isoformat()}"
-            refused.append(Refusal(where=f"document {document.id!r}", reason=reason, hint=hint))
-    return found
+    def __init__(self, documents: Sequence[Document], pairing: Pairing, language: str) -> None:
+        self.documents, self.pairing, self.rule = documents, pairing, pairing.rule
+        times = dict(self._times()) if self.rule.date else {}
+        self.dates = {index: time.toordinal() for index, time in times.items()}
+        order = sorted(range(len(documents)), key=lambda index: (str(times.get(index, "")), index))
+        self.rank = {index: place for place, index in enumerate(order)}
+        self.vectors = _vectors(documents, language)
+        self._runs: dict[int, frozenset[int]] = {}
 
+    def propose(self) -> None:
+        """Compare the documents of each group."""
+        for group in self._groups():
+            sources = [index for index in group if self._fits(index, self.rule.sources)]
+            targets = [index for index in group if self._fits(index, self.rule.targets)]
+            if self.rule.reprint < 1 and not set(sources) & set(targets):
+                sources, targets = self._newest(sources), self._newest(targets)
+            for target, near in self._nearest(sources, targets):
+                self.pairing.proposed += self._judged(target, near)
 
-def _groups(
-    documents: Sequence[Document], rule: PairingRule, dates: Mapping[int, int], refused: list[Refusal]
-) -> Iterator[list[int]]:
-    """Yield the documents that have the same values in the fields asked for."""
-    groups: dict[tuple[str, ...], list[int]] = {}
-    for index, document in enumerate(documents):
-        missing = [name for name in rule.by if name not in document.meta]
-        if missing:
-            refused.append(Refusal(where=f"document {document.id!r}", reason=f"it has no {missing[0]}"))
-        elif not rule.date or index in dates:
-            groups.setdefault(tuple(document.meta[name] for name in rule.by), []).append(index)
-    yield from groups.values()
+    def _refuse(self, index: int, reason: str, hint: str = "") -> None:
+        where = f"document {self.documents[index].id!r}"
+        self.pairing.refused.append(Refusal(where=where, reason=reason, hint=hint))
+
+    def _fits(self, index: int, conditions: Mapping[str, tuple[str, ...]]) -> bool:
+        return all(self.documents[index].meta.get(name) in values for name, values in conditions.items())
+
+    def _times(self) -> Iterator[tuple[int, datetime]]:
+        """Yield each document with its date and time as written; a time zone is not looked at."""
+        for index, document in enumerate(self.documents):
+            said = document.meta.get(self.rule.date, "")
+            try:
+                yield index, datetime.fromisoformat(said).replace(tzinfo=None)
+            except ValueError:
+                reason = f"its {self.rule.date} {said!r} is not a date" if said else f"it has no {self.rule.date}"
+                self._refuse(index, reason, f"write dates as {date(2020, 5, 31).isoformat()}")
+
+    def _groups(self) -> list[list[int]]:
+        """Return the documents that have the same values in the fields asked for."""
+        groups: dict[tuple[str, ...], list[int]] = {}
+        for index, document in enumerate(self.documents):
+            missing = [name for name in self.rule.by if name not in document.meta]
+            if missing:
+                self._refuse(index, f"it has no {missing[0]}")
+            elif not self.rule.date or index in self.dates:
+                groups.setdefault(tuple(document.meta[name] for name in self.rule.by), []).append(index)
+        return list(groups.values())
+
+    def _nearest(self, sources: Sequence[int], targets: Sequence[int]) -> Iterator[tuple[int, list[tuple[int, float]]]]:
+        """Yield each target with the most similar of the sources that it may have, the nearest first."""
+        if not sources:
+            return
+        columns = np.array(sources)
+        days = np.array([self.dates.get(index, 0) for index in sources])
+        places = np.array([self.rank[index] for index in sources])
+        is_source, is_target = set(sources), set(targets)
+        both_ways = np.array([index in is_target for index in sources])
+        for start in range(0, len(targets), ROWS_AT_ONCE):
+            rows = targets[start : start + ROWS_AT_ONCE]
+            similar: NDArray[np.float64] = (self.vectors[rows] @ self.vectors[columns].T).toarray()
+            for row, target in enumerate(rows):
+                allowed = columns != target
+                if self.rule.days is not None:
+                    allowed &= np.abs(days - self.dates[target]) <= self.rule.days
+                if target in is_source:  # of two documents that can be either, the earlier is the source
+                    allowed &= ~both_ways | (places < self.rank[target])
+                there = np.flatnonzero(allowed)
+                best = there[np.argsort(-similar[row, there], kind="stable")[: max(NEAREST, self.rule.most)]]
+                if len(best):
+                    yield target, [(sources[at], float(similar[row, at])) for at in best]
+
+    def _judged(self, target: int, near: Sequence[tuple[int, float]]) -> Iterator[Proposed]:
+        chosen, rule = 0, self.rule
+        for source, similarity in near:
+            shared = self._shared(source, target) if similarity >= rule.floor else 0.0
+            if similarity < rule.floor:
+                verdict = Verdict.TOO_FAR
+            elif shared >= rule.reprint and rule.reprint < 1:
+                verdict = Verdict.REPRINT
+            elif similarity > rule.ceiling:
+                verdict = Verdict.TOO_NEAR
+            elif chosen >= rule.most:
+                verdict = Verdict.SPARE
+            else:
+                verdict = Verdict.PAIRED
+                chosen += 1
+            yield Proposed(
+                source=self.documents[source].id,
+                target=self.documents[target].id,
+                similarity=round(similarity, 4),
+                shared=round(shared, 4),
+                verdict=verdict,
+            )
+
+    def _newest(self, side: Sequence[int]) -> list[int]:
+        """Return the sources, or the targets, without those that have a later version (agencies send updates)."""
+        having: dict[int, list[int]] = {}
+        kept, share, days = [], self.rule.reprint, self.rule.days
+        for index in sorted(side, key=lambda one: -self.rank[one]):
+            own = self._runs_of(index)
+            common = Counter(other for run in own for other in having.get(run, ()))
+            of_it = (other for other, n in common.items() if n >= share * min(len(own), len(self._runs_of(other))))
+            near = (other for other in of_it if days is None or self.dates[other] - self.dates[index] <= days)
+            if (later := next(near, None)) is not None:
+                self._refuse(index, f"{self.documents[later].id!r} is a later version of it")
+                continue
+            kept.append(index)
+            for run in own:
+                having.setdefault(run, []).append(index)
+        return sorted(kept)
+
+    def _runs_of(self, index: int) -> frozenset[int]:
+        if index not in self._runs:
+            said = [word for text in self.documents[index].texts for word in words(text)]
+            starts = range(max(1, len(said) - RUN + 1))
+            self._runs[index] = frozenset(hash(tuple(said[start : start + RUN])) for start in starts)
+        return self._runs[index]
+
+    def _shared(self, one: int, other: int) -> float:
+        fewer, more = sorted((self._runs_of(one), self._runs_of(other)), key=len)
+        return len(fewer & more) / len(fewer)
 
 
 def _vectors(documents: Sequence[Document], language: str) -> csr_matrix:
@@ -206,108 +288,6 @@ def _vectors(documents: Sequence[Document], language: str) -> csr_matrix:
         from scipy.sparse import csr_matrix as empty
 
         return empty((len(documents), 1))
-
-
-def _nearest(
-    vectors: Any,  # noqa: ANN401 - a sparse matrix
-    sources: Sequence[int],
-    targets: Sequence[int],
-    rule: PairingRule,
-    dates: Mapping[int, int],
-    rank: Mapping[int, int],
-) -> Iterator[tuple[int, list[tuple[int, float]]]]:
-    """Yield each target with the most similar of the sources that it may have, the nearest first."""
-    if not sources:
-        return
-    columns = np.array(sources)
-    days = np.array([dates.get(index, 0) for index in sources])
-    places = np.array([rank[index] for index in sources])
-    is_target = set(targets)
-    both_ways = np.array([index in is_target for index in sources])
-    source_set = set(sources)
-    for start in range(0, len(targets), ROWS_AT_ONCE):
-        rows = targets[start : start + ROWS_AT_ONCE]
-        similar: NDArray[np.float64] = (vectors[rows] @ vectors[columns].T).toarray()
-        for row, target in enumerate(rows):
-            allowed = columns != target
-            if rule.days is not None:
-                allowed &= np.abs(days - dates[target]) <= rule.days
-            if target in source_set:  # of two documents that can be either, the earlier is the source
-                allowed &= ~both_ways | (places < rank[target])
-            there = np.flatnonzero(allowed)
-            best = there[np.argsort(-similar[row, there], kind="stable")[: max(NEAREST, rule.most)]]
-            if len(best):
-                yield target, [(sources[at], float(similar[row, at])) for at in best]
-
-
-def _judged(
-    documents: Sequence[Document],
-    target: int,
-    near: Sequence[tuple[int, float]],
-    rule: PairingRule,
-    runs: dict[int, frozenset[int]],
-) -> Iterator[Proposed]:
-    chosen = 0
-    for source, similarity in near:
-        shared = _shared(documents, source, target, runs) if similarity >= rule.floor else 0.0
-        if similarity < rule.floor:
-            verdict = Verdict.TOO_FAR
-        elif shared >= rule.reprint and rule.reprint < 1:
-            verdict = Verdict.REPRINT
-        elif similarity > rule.ceiling:
-            verdict = Verdict.TOO_NEAR
-        elif chosen >= rule.most:
-            verdict = Verdict.SPARE
-        else:
-            verdict = Verdict.PAIRED
-            chosen += 1
-        yield Proposed(
-            source=documents[source].id,
-            target=documents[target].id,
-            similarity=round(similarity, 4),
-            shared=round(shared, 4),
-            verdict=verdict,
-        )
-
-
-def _newest(
-    documents: Sequence[Document],
-    side: Sequence[int],
-    rule: PairingRule,
-    rank: Mapping[int, int],
-    dates: Mapping[int, int],
-    runs: dict[int, frozenset[int]],
-    refused: list[Refusal],
-) -> list[int]:
-    """Return the sources, or the targets, without those of which there is a later version (agencies send updates)."""
-    having: dict[int, list[int]] = {}
-    kept = []
-    for index in sorted(side, key=lambda one: -rank[one]):
-        own = _runs_of(documents, index, runs)
-        common = Counter(other for run in own for other in having.get(run, ()))
-        of_it = (other for other, count in common.items() if count >= rule.reprint * min(len(own), len(runs[other])))
-        near = (other for other in of_it if rule.days is None or dates[other] - dates[index] <= rule.days)
-        if (later := next(near, None)) is not None:
-            reason = f"{documents[later].id!r} is a later version of it"
-            refused.append(Refusal(where=f"document {documents[index].id!r}", reason=reason))
-            continue
-        kept.append(index)
-        for run in own:
-            having.setdefault(run, []).append(index)
-    return sorted(kept)
-
-
-def _runs_of(documents: Sequence[Document], index: int, runs: dict[int, frozenset[int]]) -> frozenset[int]:
-    if index not in runs:
-        said = [word for text in documents[index].texts for word in words(text)]
-        starts = range(max(1, len(said) - RUN + 1))
-        runs[index] = frozenset(hash(tuple(said[start : start + RUN])) for start in starts)
-    return runs[index]
-
-
-def _shared(documents: Sequence[Document], one: int, other: int, runs: dict[int, frozenset[int]]) -> float:
-    fewer, more = sorted((_runs_of(documents, index, runs) for index in (one, other)), key=len)
-    return len(fewer & more) / len(fewer)
 
 
 def paired(corpus: Corpus, pairing: Pairing) -> Corpus:

@@ -56,7 +56,10 @@ def progress_of(store: Store, stage: str) -> Iterator[str]:
         done = sum(count for number, count in enumerate(pairs) if number in ranked)
         if done < sum(pairs):
             yield f"{plan_file.split('/')[2]} has ranked {done} of {sum(pairs)} pairs"
-    total = int(store.manifest.get("corpus", {}).get("pairs", 0)) if corpus == NATURAL else _generated(store)
+    if corpus == NATURAL:
+        total = int(store.manifest.get("corpus", {}).get("pairs", 0))
+    else:
+        total = store.read_json(GENERATION, dict[str, Any]).get("pairs", 0) if store.exists(GENERATION) else 0
     decided = _proposers(store) if corpus == NATURAL else {}
     for name in store.folder.names(f"decisions/{corpus}/"):
         decided[name.split("/")[2]] = decided.get(name.split("/")[2], 0) + PAIRS_PER_DECISION
@@ -69,7 +72,3 @@ def _proposers(store: Store) -> dict[str, int]:
     """Return the shortlisted approaches with an LLM, none of whose decisions is written yet."""
     approaches = store.read_record(SHORTLIST, Shortlist).approaches if store.exists(SHORTLIST) else ()
     return {approach.name: 0 for approach in approaches if approach.kind is ApproachKind.LLM}
-
-
-def _generated(store: Store) -> int:
-    return store.read_json(GENERATION, dict[str, Any]).get("pairs", 0) if store.exists(GENERATION) else 0

@@ -194,32 +194,19 @@ def by_position(judgments: Sequence[Judgment], overlap: int | None = None) -> tu
                 known = seconds[annotator].get((task.batch, task.pair, task.source))
                 if known is not None:
                     times[part_of(index, len(own), len(pieces))].append(known)
+        groups = [[group for task in piece for group in task.groups] for piece in pieces]
+        ends = ("first part", "last part")
         found.append(
             BatchParts(
                 batch=batch,
                 by_time=ordered.by_time,
-                parts=tuple(_part(piece, spent) for piece, spent in zip(pieces, times, strict=True)),
-                change=_end_against_beginning(pieces),
+                parts=tuple(map(_part, groups, map(len, pieces), times)),
+                change=difference_of_groups(groups[0], groups[-1], ends) if len(groups) > 1 else None,
             )
         )
     return tuple(found)
 
 
-def _part(tasks: Sequence[Task], times: Sequence[float]) -> Part:
-    return Part(
-        tasks=len(tasks),
-        measures=measures_of(_groups(tasks)),
-        seconds=median(times) if times else None,
-        timed=len(times),
-    )
-
-
-def _end_against_beginning(pieces: Sequence[Sequence[Task]]) -> Difference | None:
-    if len(pieces) == 1:
-        return None
-    names = ("first part", "last part")
-    return difference_of_groups(_groups(pieces[0]), _groups(pieces[-1]), names)
-
-
-def _groups(tasks: Sequence[Task]) -> list[Group]:
-    return [group for task in tasks for group in task.groups]
+def _part(groups: Sequence[Group], tasks: int, times: Sequence[float]) -> Part:
+    seconds = median(times) if times else None
+    return Part(tasks=tasks, measures=measures_of(groups), seconds=seconds, timed=len(times))

@@ -119,10 +119,7 @@ def times_of(judgments: Sequence[Judgment], overlap: int | None = None) -> Times
     hours = sum(known[who].seconds[_at(task)] for task in timed for who in task.annotators) / 3600
     links = sum(accepted(group) for task in timed for group in task.groups)
     return Times(
-        annotators=tuple(
-            _of_annotator(who, done[who], known[who], everything).model_copy(update={"rest": _by_rest(who, judgments)})
-            for who in sorted(done)
-        ),
+        annotators=tuple(_of_annotator(who, done[who], known[who], everything, judgments) for who in sorted(done)),
         tasks=len(timed),
         hours=hours,
         links=links,
@@ -173,7 +170,10 @@ def _clean(raw: dict[Place, float]) -> Cleaned:
     return Cleaned({at: seconds if seconds <= limit else usual for at, seconds in raw.items()}, tuple(outliers), limit)
 
 
-def _of_annotator(annotator: str, done: set[Place], known: Cleaned, everything: set[Place]) -> AnnotatorTimes:
+def _of_annotator(
+    annotator: str, done: set[Place], known: Cleaned, everything: set[Place], judgments: Iterable[Judgment]
+) -> AnnotatorTimes:
+    refused = [one.rest for one in judgments if one.annotator == annotator and one.label is Label.NO_LINK]
     sources: dict[tuple[int, str], list[Place]] = {}
     for at in everything:
         sources.setdefault(at[:2], []).append(at)
@@ -191,12 +191,8 @@ def _of_annotator(annotator: str, done: set[Place], known: Cleaned, everything: 
         outliers=known.outliers,
         pairs=len(pairs),
         pair=median(pairs) if pairs else None,
+        rest=sum(refused) / len(refused) if refused else None,
     )
-
-
-def _by_rest(annotator: str, judgments: Iterable[Judgment]) -> float | None:
-    refused = [one.rest for one in judgments if one.annotator == annotator and one.label is Label.NO_LINK]
-    return sum(refused) / len(refused) if refused else None
 
 
 def _against_paper(one: AnnotatorTimes) -> str:

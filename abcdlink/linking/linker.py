@@ -13,7 +13,6 @@ from abcdlink.linking.decisions import Tally, Verdict, verdict_of
 from abcdlink.linking.prompts import Shown, ShownPair, around, halves, letters, prompts_of, thoughts_key
 from abcdlink.linking.records import Approach, Decision, Scoring, Setup
 from abcdlink.llm.records import Answer, Message, Outcome, Question
-from abcdlink.progress import Progress, silent
 
 if TYPE_CHECKING:
     from abcdlink.llm.client import LLM
@@ -123,9 +122,7 @@ class LLMLinker(ABC):
             probabilities=self.approach.scoring is Scoring.PROBABILITY,
         )
 
-    def decide(
-        self, pair: Pair, corpus: Corpus, offered: Mapping[str, Sequence[str]], progress: Progress = silent
-    ) -> list[Decision]:
+    def decide(self, pair: Pair, corpus: Corpus, offered: Mapping[str, Sequence[str]]) -> list[Decision]:
         """Decide the links of one pair: one decision per source sentence, in the order of ``offered``.
 
         ``offered``: source sentence id -> target sentence ids, best first. Ids that an answer left out are asked for
@@ -140,7 +137,7 @@ class LLMLinker(ABC):
             last: list[Piece] = []
             while pieces:
                 questions = [self.question(piece, *documents) for piece in pieces]
-                sampled = self.llm.ask_samples(questions, self.approach.samples, progress)
+                sampled = self.llm.ask_samples(questions, self.approach.samples)
                 following: list[Piece] = []
                 for piece, answers in zip(pieces, sampled, strict=True):
                     verdict = verdict_of(piece.ids, answers, [self.scores(piece, answer) for answer in answers])

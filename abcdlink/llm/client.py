@@ -167,9 +167,9 @@ class LLM:
             # After an error, what has not been sent yet is never sent.
             pool.shutdown(cancel_futures=True)
 
-    def ask_samples(self, questions: Sequence[Question], n: int, progress: Progress = silent) -> list[list[Answer]]:
+    def ask_samples(self, questions: Sequence[Question], n: int) -> list[list[Answer]]:
         """Answer each question ``n`` times; those of one are sent in a row. Errors as in ``ask_many``."""
-        answers = self.ask_many([sample for question in questions for sample in self.samples(question, n)], progress)
+        answers = self.ask_many([sample for question in questions for sample in self.samples(question, n)])
         return [answers[start : start + n] for start in range(0, len(answers), n)]
 
     def samples(self, question: Question, n: int) -> list[Question]:

@@ -70,21 +70,20 @@ def _score(pools: Sequence[Pool], judgments: Sequence[Judgment], person: Annotat
     tasks: defaultdict[tuple[str, str], dict[str, Judgment]] = defaultdict(dict)
     for judgment in judgments:
         tasks[judgment.pair, judgment.source][judgment.target] = judgment
+    targets = {(pool.pair, pool.source): {one.target for one in pool.candidates} for pool in pools}
     # Each judgment carries the time of its whole task.
     times = [one.seconds for one in (next(iter(said.values())) for said in tasks.values()) if one.seconds is not None]
     about = Applicant(
         annotator=person.annotator,
         simulated=person.simulated,
         tasks=len(pools),
-        done=sum(_is_done(pool, tasks.get((pool.pair, pool.source), {})) for pool in pools),
+        done=sum(
+            {one.target for one in pool.candidates} <= tasks.get((pool.pair, pool.source), {}).keys() for pool in pools
+        ),
         judged=sum(map(len, tasks.values())),
         seconds=median(times) if times else None,
     )
     return about.model_copy(update=_measures(list(tasks.values()))) if tasks else about
-
-
-def _is_done(pool: Pool, said: Mapping[str, Judgment]) -> bool:
-    return all(candidate.target in said for candidate in pool.candidates)
 
 
 def _measures(tasks: Sequence[Mapping[str, Judgment]]) -> dict[str, object]:
@@ -285,14 +284,6 @@ def _rounded(value: float | None) -> float | None:
 def _screened(known: Screening | None) -> Row:
     if known is None:
         return {}
-    own = {
-        "native language": known.native_language,
-        "residence": known.residence,
-        "degree": known.degree,
-        "studies": known.studies,
-        "approval rate": known.approval_rate,
-        "participant id": known.participant_id,
-        "study id": known.study_id,
-        "session id": known.session_id,
-    }
+    fields = known.model_dump(exclude={"account", "more"})
+    own = {name.replace("_", " "): value for name, value in fields.items()}
     return {**own, **{name: value for name, value in known.more.items() if name not in own}}

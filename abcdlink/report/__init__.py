@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from abcdlink import __version__
 from abcdlink.coding import agreement_in_words
@@ -131,12 +131,14 @@ def render(content: Content) -> str:
     """Return the report as HTML; every text of the run is escaped."""
     environment = html_environment("abcdlink.report")
     environment.filters |= {
-        "percent": _percent,
-        "figure": _figure,
-        "span": _span,
-        "pretty": _pretty,
-        "money": _money,
-        "seconds": _seconds,
+        "percent": lambda value: f"{100 * value:.1f} %",
+        "figure": lambda value: DASH if value is None else f"{value:.2f}",
+        "span": lambda interval: DASH if interval is None else f"{interval[0]:.2f} to {interval[1]:.2f}",
+        "pretty": lambda value: json.dumps(value, ensure_ascii=False, indent=2),
+        # An amount with cents, or with four significant digits below 1.
+        "money": lambda value: f"{value:.2f}" if value >= 1 or not value else f"{value:.4g}",
+        # So that all take four places.
+        "seconds": lambda value: f"{value:,.0f}" if value >= 100 else f"{value:.1f}",  # noqa: PLR2004
         "coders": agreement_in_words,
     }
     return environment.get_template("report.html.j2").render(
@@ -173,29 +175,3 @@ def _pictures(content: Content) -> dict[str, Markup]:
         if len(content.details.documents) > 1:
             pictures["documents"] = agreement_by_document(content.details.documents)
     return pictures
-
-
-def _percent(value: float) -> str:
-    return f"{100 * value:.1f} %"
-
-
-def _figure(value: float | None) -> str:
-    """Return a measure with two decimals, or a dash where it is undefined."""
-    return DASH if value is None else f"{value:.2f}"
-
-
-def _span(interval: tuple[float, float] | None) -> str:
-    return DASH if interval is None else f"{interval[0]:.2f} to {interval[1]:.2f}"
-
-
-def _money(value: float) -> str:
-    """Return an amount with cents, or with four significant digits below 1."""
-    return f"{value:.2f}" if value >= 1 or not value else f"{value:.4g}"
-
-
-def _seconds(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}"  # noqa: PLR2004 - so that all take four places
-
-
-def _pretty(value: Any) -> str:  # noqa: ANN401 - any JSON value
-    return json.dumps(value, ensure_ascii=False, indent=2)

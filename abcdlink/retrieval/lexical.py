@@ -223,10 +223,12 @@ Scorer = Callable[[Document, Document], NDArray[np.float64]]
 
 
 class Lexical(Retriever):
-    """Scores from the terms of two sentences."""
+    """Scores from the terms of two sentences in a language; ``make_tokens`` gives the tokens of it."""
 
-    def __init__(self, tokens: KeptTokens) -> None:
-        self._tokens = tokens
+    make_tokens: Callable[[str], KeptTokens] = staticmethod(normalised_tokens)
+
+    def __init__(self, language: str = ENGLISH) -> None:
+        self._tokens = self.make_tokens(language)
 
     def warm(self, texts: Sequence[str], progress: Progress = silent) -> None:
         """Tokenise those sentences that have not been tokenised before."""
@@ -255,9 +257,7 @@ class BM25(Lexical):
     """
 
     name = "bm25"
-
-    def __init__(self, language: str = ENGLISH) -> None:
-        super().__init__(paper_tokens(language))
+    make_tokens = staticmethod(paper_tokens)
 
     def _make_scorer(self, terms: TermCounts) -> Scorer:
         return Products(terms, terms.counts, okapi_weights(terms))
@@ -268,9 +268,6 @@ class StemmedBM25(Lexical):
 
     name = "bm25-stemmed"
 
-    def __init__(self, language: str = ENGLISH) -> None:
-        super().__init__(normalised_tokens(language))
-
     def _make_scorer(self, terms: TermCounts) -> Scorer:
         return Products(terms, terms.counts, lucene_weights(terms))
 
@@ -279,9 +276,6 @@ class Jaccard(Lexical):
     """Common terms / all terms of each two sentences, on normalised tokens; from 0 to 1, 0 when neither has a term."""
 
     name = "jaccard"
-
-    def __init__(self, language: str = ENGLISH) -> None:
-        super().__init__(normalised_tokens(language))
 
     def _make_scorer(self, terms: TermCounts) -> Scorer:
         ones = terms.with_values(np.ones_like(terms.counts.data))

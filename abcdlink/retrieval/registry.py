@@ -142,7 +142,8 @@ class Fusion(Retriever):
         return fused
 
 
-RETRIEVERS = ("bm25", "bm25-stemmed", "jaccard", *MODELS, "hybrid")
+LEXICAL = ("bm25", "bm25-stemmed", "jaccard")
+RETRIEVERS = (*LEXICAL, *MODELS, "hybrid")
 
 GROUP = "abcdlink.retrievers"
 """Entry points of packages that add retrievers."""
@@ -164,18 +165,10 @@ def get_retriever(name: str, language: str = ENGLISH) -> Retriever:
     Raises:
         InputError: when there is no retriever with this name, or its model is not on this machine.
     """
-    if name == "bm25":
-        from abcdlink.retrieval.lexical import BM25
+    if name in LEXICAL:
+        from abcdlink.retrieval.lexical import BM25, Jaccard, StemmedBM25
 
-        return BM25(language)
-    if name == "bm25-stemmed":
-        from abcdlink.retrieval.lexical import StemmedBM25
-
-        return StemmedBM25(language)
-    if name == "jaccard":
-        from abcdlink.retrieval.lexical import Jaccard
-
-        return Jaccard(language)
+        return {"bm25": BM25, "bm25-stemmed": StemmedBM25, "jaccard": Jaccard}[name](language)
     kind = name.partition(":")[0]
     if kind in FUSIONS:
         parts = read_parts(name)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import textwrap
-from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from abcdlink.cleaning import Cleaned, CleaningCounts, CleaningPlan, Removed, restore, text_folder, to_restore
 from abcdlink.cleaning.clean import clean
@@ -20,9 +18,6 @@ from abcdlink.preview import write_derived
 from abcdlink.progress import Progress, silent
 from abcdlink.store import Store
 from abcdlink.templates import html_environment
-
-if TYPE_CHECKING:
-    from jinja2 import Template
 
 PAIRING = "pairing.jsonl"
 REMOVED, PAGE, COUNTS = "removed.jsonl", "removed.html", "cleaning.json"
@@ -115,13 +110,17 @@ def page(cleaned: Cleaned, folder: str) -> str:
         by_document.setdefault(one.document, []).append(one)
     shown = list(by_document.items())[:MOST_SHOWN]
     documents = [(name, _lines(cleaned.corpus, name, removed)) for name, removed in shown]
-    return _template().render(
-        name=folder.rstrip("/").rpartition("/")[2],
-        folder=folder,
-        counts=cleaned.counts,
-        refused=cleaned.refused,
-        documents=documents,
-        most=MOST_SHOWN,
+    return (
+        html_environment("abcdlink.cleaning", ".")
+        .get_template("removed.html.j2")
+        .render(
+            name=folder.rstrip("/").rpartition("/")[2],
+            folder=folder,
+            counts=cleaned.counts,
+            refused=cleaned.refused,
+            documents=documents,
+            most=MOST_SHOWN,
+        )
     )
 
 
@@ -135,11 +134,6 @@ def _lines(corpus: Corpus, name: str, removed: list[Removed]) -> list[tuple[str,
 
 def _store(folder: str) -> Store:
     return Store(open_folder(folder), folder.rstrip("/").rpartition("/")[2])
-
-
-@lru_cache
-def _template() -> Template:
-    return html_environment("abcdlink.cleaning", ".").get_template("removed.html.j2")
 
 
 def run_pairing(folder: str, out: str, rule: PairingRule, domain: Domain) -> tuple[Corpus, Pairing]:

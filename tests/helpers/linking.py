@@ -67,7 +67,7 @@ class GivenLLM:
     def __init__(self, answer):
         self.settings, self._answer, self.asked = get_settings(), answer, []
 
-    def ask_samples(self, questions, n, progress=None):  # noqa: ARG002 - as LLM has it
+    def ask_samples(self, questions, n):
         self.asked += questions
         return [[self._answer(question, sample) for sample in range(n)] for question in questions]
 
