@@ -53,7 +53,7 @@ def forget(store: Store, account: str) -> list[str]:
         data = _unpacked(name, store)
         if name == SCREENING:  # the whole line goes, with all that is known of them
             data = b"".join(line for line in data.splitlines(keepends=True) if not pattern.search(line))
-        store.replace(name, _packed(name, pattern.sub(stand_in.encode(), data)))
+        store.write_bytes(name, _packed(name, pattern.sub(stand_in.encode(), data)))
     store.note(FORGOTTEN, sorted({*store.manifest.get(FORGOTTEN, []), stand_in}))
     return names
 

@@ -16,7 +16,8 @@ from abcdlink.errors import InputError
 from abcdlink.judgments import opaque
 from abcdlink.layout import NATURAL
 from abcdlink.stages.once import at_once, is_done
-from abcdlink.store import Store, parse_records
+from abcdlink.store import Store
+from abcdlink.utf8_lines import parse_records
 
 FOLDER = "boundaries"
 ASKED = f"{FOLDER}/documents.jsonl"

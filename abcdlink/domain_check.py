@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from abcdlink.cleaning import Form
 from abcdlink.cleaning.clean import Piece, question_about
 from abcdlink.corpus.records import Corpus, Document, Pair, Record, Sentence
+from abcdlink.criteria import rating_settings
 from abcdlink.domain import SHIPPED, Domain, Setting
 from abcdlink.domain.folder import SHARED
 from abcdlink.errors import AbcdlinkError, InputError
@@ -25,7 +26,6 @@ from abcdlink.llm.client import LLM
 from abcdlink.llm.estimate import count
 from abcdlink.llm.profiles import profile
 from abcdlink.llm.records import Question
-from abcdlink.rate import rating_settings
 
 FEW_WORDS = 20
 """A link description of fewer words says hardly anything."""

@@ -7,55 +7,24 @@ Per source with gold links G and an approach's list L: recall = |L & G| / |G|, p
 from __future__ import annotations
 
 import random
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from pydantic import Field
 
-from abcdlink.corpus.records import Corpus, Record
-from abcdlink.domain import SourceFilter
+from abcdlink.corpus.records import Record
 from abcdlink.errors import InputError
-from abcdlink.judgments import BOTH, Judgment, Label, LabelRule, by_candidate, opaque, verdict
+from abcdlink.judgments import BOTH, Judgment, Label, LabelRule, by_candidate, verdict
 from abcdlink.linking.records import Decision
+from abcdlink.source_sample import Source
 from abcdlink.statistics import MeanInterval, bootstrap_mean
-
-Source = tuple[str, str]
-"""Pair and source sentence."""
 
 EXHAUSTIVE = "exhaustive"
 """Method of a judgment that no approach proposed: every target sentence was judged."""
 
 NO_BATCH = 0
 """Batch of an exhaustive judgment, which belongs to none."""
-
-
-class SampledSource(Record):
-    """A source sentence for which every target sentence is judged; ``key``: opaque name of its task."""
-
-    key: str
-    pair: str
-    source: str
-
-    @property
-    def at(self) -> Source:
-        """Its pair and source sentence."""
-        return self.pair, self.source
-
-
-class Sample(Record):
-    """The sampled source sentences, pair by pair in the order of the corpus; in random order where ``links`` is given.
-
-    ``links``: people stop when they have found this many. ``population``: source sentences that could be sampled.
-    ``filtered``: reason -> number of source sentences that the domain does not show to annotators.
-    """
-
-    sources: tuple[SampledSource, ...]
-    population: int
-    filtered: dict[str, int]
-    seed: int
-    links: int | None = None
 
 
 class View(StrEnum):
@@ -152,82 +121,6 @@ def rows_of(result: Recall) -> list[dict[str, object]]:
 
 def _with_interval(value: MeanInterval | None) -> str | None:
     return None if value is None else f"{value.mean:.3f} ({value.low:.2f} to {value.high:.2f})"
-
-
-def sample_sources(
-    corpus: Corpus,
-    rules: SourceFilter,
-    run_key: str,
-    seed: int,
-    share: float | None = None,
-    number: int | None = None,
-    links: int | None = None,
-) -> Sample:
-    """Sample source sentences, stratified by pair.
-
-    Systematic sampling over the pairs in random order, and the sources of each in random order: each
-    source has the same chance, n of N, and each pair has its share of the sample, rounded up or down.
-    Only the corpus and the domain's filters are looked at: a sample of what approaches found, or of
-    what annotators were shown, would make recall look better than it is.
-
-    Args:
-        corpus: documents and pairs; gold links in it are not looked at.
-        rules: which source sentences are not shown to annotators.
-        run_key: makes the opaque task keys differ between runs.
-        seed: the same one gives the same sample in every process.
-        share: of the source sentences, above 0 and up to 1; the sample has one at least.
-        number: of source sentences; give either this or a share. All, if there are fewer.
-        links: people stop when they have found this many links. The sources are then in random order, so that those
-            judged are a random sample wherever people stop.
-
-    Raises:
-        InputError: when neither or both of share and number are given, one is out of range, or there
-            is no source sentence.
-    """
-    if (share is None) == (number is None):
-        msg = "a sample needs either a share or a number of source sentences"
-        raise InputError(msg, "give one of the two")
-    if (number or share or 0) <= 0 or (share or 0) > 1 or (links is not None and links < 1):
-        msg = f"a share of {share}, {number} source sentences or {links} links cannot be sampled"
-        raise InputError(msg, "give a number of 1 or more, or a share above 0 and up to 1, such as 0.1")
-    filtered: Counter[str] = Counter()
-    strata: list[list[Source]] = []
-    for pair in corpus.pairs:
-        reasons = {
-            sentence.id: rules.reason_to_leave_out(sentence.text) for sentence in corpus.source_of(pair).sentences
-        }
-        filtered.update(reason for reason in reasons.values() if reason)
-        strata.append([(pair.id, source) for source, reason in reasons.items() if not reason])
-    population = sum(map(len, strata))
-    if not population:
-        msg = "there is no source sentence to sample"
-        raise InputError(msg, "loosen the filters in domain.toml or import more pairs")
-    wanted = number if share is None else max(1, round(share * population))
-    chosen = _systematic(strata, min(wanted or population, population), random.Random(seed))  # noqa: S311 - no secret
-    ordered = [at for stratum in strata for at in stratum if at in chosen]
-    if links:
-        random.Random(f"{seed}|order").shuffle(ordered)  # noqa: S311 - no secret
-    return Sample(
-        sources=tuple(SampledSource(key=exhaustive_key(run_key, *at), pair=at[0], source=at[1]) for at in ordered),
-        population=population,
-        filtered=dict(filtered),
-        seed=seed,
-        links=links,
-    )
-
-
-def exhaustive_key(run_key: str, pair: str, source: str) -> str:
-    """Return the opaque, stable name of a source's exhaustive task: 16 hex digits, not those of its pool."""
-    return opaque(run_key, "exhaustive", pair, source)
-
-
-def _systematic(strata: Sequence[Sequence[Source]], size: int, chooser: random.Random) -> set[Source]:
-    """Take every (N / size)th of the shuffled sources of the shuffled strata, from a random start."""
-    order = [
-        source for stratum in chooser.sample(strata, len(strata)) for source in chooser.sample(stratum, len(stratum))
-    ]
-    start = chooser.random()
-    return {order[int((start + place) * len(order) / size)] for place in range(size)}
 
 
 @dataclass(frozen=True)

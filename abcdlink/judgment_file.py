@@ -11,7 +11,7 @@ from pathlib import Path
 from abcdlink.corpus.records import Record, Refusal
 from abcdlink.errors import SAVE_AS_UTF8, InputError
 from abcdlink.judgments import BOTH, Judgment, Label
-from abcdlink.store import parse_records
+from abcdlink.utf8_lines import parse_records
 
 METHOD_NAMES = {"mutual": BOTH, "overlap": BOTH, "both": BOTH, "r+llm": "llm"}
 """Names in released files (lower case) for the same method."""

@@ -3,35 +3,27 @@
 from __future__ import annotations
 
 import random
-import tomllib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import combinations
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field
 
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Corpus, Pair, PairKind, Record
+from abcdlink.criteria import Criterion, rating_settings
 from abcdlink.domain import Domain
-from abcdlink.errors import InputError, fault_in
+from abcdlink.errors import InputError
 from abcdlink.interannotator.measures import mean_kappa
+from abcdlink.interannotator.ordinal import ordinal_alpha
 from abcdlink.judgments import Annotator, opaque
 from abcdlink.layout import NATURAL, SYNTHETIC
 from abcdlink.stages.once import at_once, is_done
 from abcdlink.store import Store
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-
-FILE = "rating.toml"
-"""Of a domain: its criteria, and how many people rate each document."""
-MOST_CRITERIA = 4
-"""There are only so many rows of keys to rate with."""
 LOWEST, HIGHEST = 1, 5
 
 FOLDER = "ratings"
@@ -41,30 +33,6 @@ CRITERIA = f"{FOLDER}/criteria.jsonl"
 RATERS = f"{FOLDER}/raters.jsonl"
 """Who is behind each pseudonym; batches have other pseudonyms."""
 RATINGS = f"{FOLDER}/ratings.jsonl"
-
-
-class Criterion(Record):
-    """One thing that is rated. ``low`` and ``high``: what the lowest and the highest value mean."""
-
-    name: str = Field(min_length=1, max_length=40)
-    question: str = Field(min_length=1)
-    low: str = Field(min_length=1)
-    high: str = Field(min_length=1)
-
-
-class RatingSettings(Record):
-    """The content of ``rating.toml``: the criteria, and how many people rate each document."""
-
-    raters: int = Field(2, ge=1, le=10)
-    rating: tuple[Criterion, ...] = Field(min_length=1, max_length=MOST_CRITERIA)
-
-    @model_validator(mode="after")
-    def _names_differ(self) -> RatingSettings:
-        names = [one.name for one in self.rating]
-        if len(set(names)) != len(names):
-            msg = f"two criteria have the same name ({', '.join(names)})"
-            raise ValueError(msg)
-        return self
 
 
 class RatedDocument(Record):
@@ -93,26 +61,6 @@ class Rating(Record):
     seconds: float | None = None
     submitted: datetime | None = None
     comment: str = ""
-
-
-def rating_settings(domain: Domain) -> RatingSettings:
-    """Return a domain's criteria and its number of raters.
-
-    Raises:
-        InputError: when the file is missing or does not fit.
-    """
-    path = domain.folder / FILE
-    try:
-        return RatingSettings.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
-    except FileNotFoundError:
-        msg = f"domain {domain.name!r} has no file {path}"
-        raise InputError(msg, f"write it, or copy {FILE} from a shipped domain") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        msg = f"{path} is not valid TOML: {error}"
-        raise InputError(msg, "fix it at the place that the message names") from None
-    except ValidationError as error:
-        msg = f"{path}: {fault_in(error)}"
-        raise InputError(msg, "give each [[rating]] a name, a question, and the words low and high") from None
 
 
 def sample_documents(
@@ -213,7 +161,6 @@ def ratings_of(store: Store) -> list[Rating]:
     return store.read_records(RATINGS, Rating)
 
 
-RESAMPLES = 1_000
 ONE_RATER = "undefined (no document was rated by two)"
 ONE_VALUE = "undefined (one value only)"
 
@@ -290,32 +237,8 @@ def _agreement(ratings: Iterable[Rating]) -> dict[str, Any]:
     kappa = mean_kappa(answers, labels=range(LOWEST, HIGHEST + 1), weights="quadratic")  # Cohen (1968)
     if kappa is None:
         return {"observed": observed, "note": ONE_VALUE}
-    alpha, interval = _alpha(list(by_rater.values()))
+    alpha, interval = ordinal_alpha(list(by_rater.values()), range(LOWEST, HIGHEST + 1))
     return {"observed": observed, "kappa": kappa, "alpha": alpha, "alpha_interval": interval}
-
-
-def _alpha(by_rater: Sequence[Mapping[Rated, int]]) -> tuple[float | None, tuple[float, float] | None]:
-    """Return Krippendorff's alpha for ordinal values and its interval; ``None`` where only one value was given."""
-    import numpy as np
-
-    documents = list(dict.fromkeys(rated for values in by_rater for rated in values))
-    counts = np.zeros((len(documents), HIGHEST - LOWEST + 1), int)
-    for values in by_rater:
-        for rated, value in values.items():
-            counts[documents.index(rated), value - LOWEST] += 1
-    draws = np.random.default_rng(0).integers(0, len(documents), (RESAMPLES, len(documents)))
-    drawn = [found for draw in draws if (found := _alpha_of(counts[draw])) is not None]
-    interval = tuple(map(float, np.percentile(drawn, (2.5, 97.5)))) if drawn else None
-    return _alpha_of(counts), interval  # type: ignore[return-value]
-
-
-def _alpha_of(counts: NDArray[np.int64]) -> float | None:
-    from krippendorff import alpha
-
-    twice = counts[counts.sum(axis=1) > 1]
-    if (twice.sum(axis=0) > 0).sum() < 2:  # noqa: PLR2004
-        return None
-    return float(alpha(value_counts=twice, level_of_measurement="ordinal"))
 
 
 def rows_of(summaries: Iterable[RatingSummary]) -> list[Mapping[str, object]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import cache
@@ -13,12 +12,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from abcdlink.errors import SAVE_AS_TEXT, SAVE_AS_UTF8, InputError, fault_in, first_line
+from abcdlink.errors import InputError, fault_in, first_line
 from abcdlink.folders import Folder, open_folder
 from abcdlink.languages import ENGLISH
 from abcdlink.layout import is_result
 from abcdlink.locks import lock_of
+from abcdlink.run_keys import RUN_KEY, require_run_key
 from abcdlink.settings import get_settings
+from abcdlink.utf8_lines import decode, each_record
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,10 +29,6 @@ R = TypeVar("R", bound=BaseModel)
 BY_PEOPLE = ("adjudicate", "annotate", "boundaries", "coding", "exhaustive", "qualify", "rate")
 """Stages that are commands of their own, with ``start``."""
 MANIFEST = "manifest.json"
-DEVICES = {"CON", "PRN", "AUX", "NUL", *(f"{device}{n}" for device in ("COM", "LPT") for n in range(1, 10))}
-"""Names that Windows reserves for devices, with and without an ending."""
-LONGEST_KEY = 80
-RUN_KEY = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{LONGEST_KEY - 1}}}")
 
 
 class Store:
@@ -59,13 +56,15 @@ class Store:
         if not self.exists(name):
             msg = f"run {self.key!r} has no {name} yet ({self.where(name)})"
             how = f" with `abcdlink {made_by} start {self.key}`" if made_by in BY_PEOPLE else ""
-            raise InputError(
-                msg, f"run the stage {made_by!r} first{how}, or wait until it is over: see `abcdlink status {self.key}`"
-            )
+            hint = f"run the stage {made_by!r} first{how}, or wait until it is over: see `abcdlink status {self.key}`"
+            raise InputError(msg, hint)
 
     def write_text(self, name: str, text: str) -> None:
         """Write a UTF-8 text."""
-        data = text.encode()
+        self.write_bytes(name, text.encode())
+
+    def write_bytes(self, name: str, data: bytes) -> None:
+        """Write a file as it is."""
         self._write(name, (data,), hashlib.sha256(data))
 
     def read_text(self, name: str) -> str:
@@ -137,7 +136,7 @@ class Store:
         """Read records one after the other; errors as ``read_records``, that of a changed file after the last one."""
         digest = hashlib.sha256()
         with self.folder.open(name) as file:
-            yield from _records(_through(digest, file), kind, self.where(name))
+            yield from each_record(_through(digest, file), kind, self.where(name))
         self._check(name, digest)
 
     def _check(self, name: str, digest: hashlib._Hash) -> None:
@@ -166,21 +165,9 @@ class Store:
         accepted = self.manifest.get(ACCEPTED, [])
         self.note(ACCEPTED, [*accepted, {"file": name, "at": datetime.now(UTC).isoformat(timespec="seconds")}])
 
-    def replace(self, name: str, data: bytes) -> None:
-        """Replace the content of a file, and seal it again if it was sealed."""
-        was_sealed = self._seal(name) is not None
-        if was_sealed:
-            self.folder.remove(_seal_of(name))
-        self.folder.write(name, data)
-        if was_sealed:
-            self.folder.write(_seal_of(name), self._digest(name).encode())
-
     def _digest(self, name: str) -> str:
-        digest = hashlib.sha256()
         with self.folder.open(name) as file:
-            for _ in _through(digest, file):
-                pass
-        return digest.hexdigest()
+            return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type] # any binary file
 
     def find_records(self, name: str, kind: type[R]) -> list[R]:
         """Read records from JSON Lines; none when the run does not have the file."""
@@ -188,10 +175,8 @@ class Store:
 
     def write_table(self, name: str, table: pd.DataFrame) -> int:
         """Write a table as Parquet and return how many bytes that took."""
-        buffer = io.BytesIO()
-        table.to_parquet(buffer, index=False)
-        data = buffer.getvalue()
-        self._write(name, (data,), hashlib.sha256(data))
+        data = table.to_parquet(index=False)
+        self.write_bytes(name, data)
         return len(data)
 
     def read_table(self, name: str, texts: Sequence[str] = (), numbers: Sequence[str] = ()) -> pd.DataFrame:
@@ -225,10 +210,9 @@ class Store:
     def manifest(self) -> dict[str, Any]:
         """What the run is made of: settings, versions, prompt hashes, counts, costs, by section."""
         try:
-            manifest: dict[str, Any] = self.read_json(MANIFEST, dict[str, Any]) if self.exists(MANIFEST) else {}
+            return dict(self.read_json(MANIFEST, dict[str, Any])) if self.exists(MANIFEST) else {}
         except InputError as error:
             raise InputError(error.problem, "restore the file from a copy, or use another run key") from None
-        return manifest
 
     @property
     def language(self) -> str:
@@ -264,7 +248,6 @@ SEALS, SEAL = "seals/", ".sha256"
 ACCEPTED = "accepted"
 """Section of the manifest: files that were changed by hand on purpose, and when."""
 
-
 _adapter = cache(TypeAdapter[Any])
 
 
@@ -276,70 +259,6 @@ def _through(digest: hashlib._Hash, lines: Iterable[bytes]) -> Iterator[bytes]:
     for line in lines:
         digest.update(line)
         yield line
-
-
-RICH_TEXT = "{\\rtf"
-
-
-def decode(data: bytes, where: str) -> str:
-    """Decode UTF-8, with or without a byte order mark; ``InputError`` names the first bad byte, or says it is RTF."""
-    return "".join(text for _, text in decoded_lines(io.BytesIO(data), where, blank=True))
-
-
-def parse_records(data: bytes, kind: type[R], where: str, first_line: int = 1) -> list[R]:
-    r"""Parse JSON Lines; ``InputError`` names ``where`` and the line that does not fit.
-
-    Lines end at ``\n`` only: other line separators occur inside sentences. ``first_line``: number of the first one,
-    for messages.
-    """
-    return list(_records(io.BytesIO(data), kind, where, first_line))
-
-
-def decoded_lines(
-    file: Iterable[bytes], where: str, first_line: int = 1, *, blank: bool = False
-) -> Iterator[tuple[int, str]]:
-    """Yield number and text of the lines of a UTF-8 file, blank ones if wanted; errors as ``decode``."""
-    offset = 0
-    for number, line in enumerate(file, start=first_line):
-        try:
-            text = line.decode("utf-8-sig" if offset == 0 else "utf-8")
-        except UnicodeDecodeError as error:
-            # The codec counts from after the byte order mark.
-            start = error.start + len(line) - len(error.object)
-            msg = f"{where} is not UTF-8: byte {offset + start} (line {number}) is 0x{line[start]:02x}"
-            raise InputError(msg, SAVE_AS_UTF8) from None
-        if offset == 0 and text.startswith(RICH_TEXT):
-            msg = f"{where} is rich text (RTF), with commands among the words"
-            raise InputError(msg, SAVE_AS_TEXT)
-        offset += len(line)
-        if blank or text.strip():
-            yield number, text
-
-
-def _records(file: Iterable[bytes], kind: type[R], where: str, first_line: int = 1) -> Iterator[R]:
-    for number, line in decoded_lines(file, where, first_line):
-        try:
-            yield kind.model_validate_json(line.rstrip("\n"))  # its columns count from this line
-        except ValidationError as error:
-            msg = f"{where}, line {number}: {fault_in(error)}"
-            raise InputError(msg, f"fix the line so that it is a {kind.__name__} record") from None
-        except InputError as error:
-            msg = f"{where}, line {number}: {error.problem}"
-            raise InputError(msg, error.hint) from None
-
-
-def require_run_key(key: str, what: str = "a run key") -> None:
-    """Raise ``InputError`` when a key cannot name a run, or another folder; says what is allowed."""
-    if not RUN_KEY.fullmatch(key):
-        shown = key if len(key) <= LONGEST_KEY else f"{key[:LONGEST_KEY]}..."
-        msg = f"{shown!r} cannot be {what}"
-        fits = re.sub(r"[^A-Za-z0-9._-]+", "-", key).strip("-._")[:LONGEST_KEY]
-        example = f", such as {fits}" if RUN_KEY.fullmatch(fits) else ""
-        hint = f"use up to {LONGEST_KEY} letters, digits, '.', '_' and '-', beginning with a letter or digit"
-        raise InputError(msg, f"{hint}{example}")
-    if key.partition(".")[0].upper() in DEVICES or key.endswith("."):
-        msg = f"{key!r} cannot be {what}: Windows cannot have a folder of this name"
-        raise InputError(msg, "use another, so that the folder can be copied to any computer")
 
 
 def open_run(key: str, root: str | None = None) -> Store:
@@ -356,17 +275,14 @@ def open_run(key: str, root: str | None = None) -> Store:
     if twin != key and key not in there:
         msg = f"there is a run {twin!r}, whose key differs from {key!r} in capital letters only"
         raise InputError(msg, f"write {twin}, or take another key: on some disks the two would be one folder")
-    return _run_in(place, key)
-
-
-def _run_in(place: str, key: str) -> Store:
     return Store(open_folder(f"{place}/{key}"), key, sealed=True)
 
 
 def all_runs() -> list[Store]:
     """Return every run that was begun, by key."""
     place = get_settings().runs_root.rstrip("/")
-    stores = (_run_in(place, name) for name in open_folder(place).folders() if RUN_KEY.fullmatch(name))
+    names = [name for name in open_folder(place).folders() if RUN_KEY.fullmatch(name)]
+    stores = [Store(open_folder(f"{place}/{name}"), name, sealed=True) for name in names]
     return [store for store in stores if store.exists(MANIFEST)]
 
 

@@ -21,12 +21,12 @@ from abcdlink.plugins import installed
 from abcdlink.qualify.gold import WANTED_LINKS
 from abcdlink.qualify.screening import Eligibility
 from abcdlink.retrieval.registry import GROUP, RETRIEVERS
+from abcdlink.run_keys import RUN_KEY
 from abcdlink.settings import get_settings
 from abcdlink.stages.candidates import PoolPlan
 from abcdlink.stages.generate import Generating
 from abcdlink.stages.plan import BenchmarkPlan, LLMPlan, Name
 from abcdlink.stages.whole import WholeJob
-from abcdlink.store import RUN_KEY
 from labelstudio_config.pages.qualify import MOST_APPLICANTS
 
 RunKey = Annotated[str, Field(pattern=f"^{RUN_KEY.pattern}$")]

@@ -13,6 +13,7 @@ from abcdlink import adjudicate as adjudication
 from abcdlink import coding as codes
 from abcdlink import exhaustive as recall
 from abcdlink import rate as ratings
+from abcdlink.criteria import rating_settings
 from abcdlink.domain import domain_of, find_domain
 from abcdlink.errors import InputError
 from abcdlink.layout import ADJUDICATE_SLUG, QUALIFY_SLUG
@@ -76,7 +77,7 @@ def rate(run: RunKey, domain: str = "", rating: RatingParameters = RatingParamet
     AS_TASKS.step(
         "sample documents to rate", ratings.prepare, store, meaning, *numbers, same_targets=rating.same_targets
     )
-    ask_people(store, meaning.reference, RatingPage(overlap=rating.overlap or ratings.rating_settings(meaning).raters))
+    ask_people(store, meaning.reference, RatingPage(overlap=rating.overlap or rating_settings(meaning).raters))
     rated = ratings.ratings_of(store)
     raters = len({one.annotator for one in rated})
     rows = map(dict, ratings.rows_of(ratings.summarise(rated)))

@@ -94,7 +94,7 @@ OnlyOption = Annotated[
 
 def _run_key(key: str) -> str:
     """Refuse an invalid run key before anything is done."""
-    from abcdlink.store import require_run_key
+    from abcdlink.run_keys import require_run_key
 
     require_run_key(key)
     return key

@@ -18,9 +18,11 @@ from pydantic import ValidationError
 
 from abcdlink.domain.settings import DomainSettings, GenerationExample, LinkExample, SentenceFilter, Setting
 from abcdlink.errors import SAVE_AS_UTF8, InputError, fault_in, one_of
+from abcdlink.run_keys import require_run_key
 from abcdlink.settings import PROJECT_ROOT, get_settings
-from abcdlink.store import Store, parse_records, require_run_key
+from abcdlink.store import Store
 from abcdlink.templates import PromptLoader, PromptTemplates
+from abcdlink.utf8_lines import parse_records
 
 SETTINGS_FILE = "domain.toml"
 EXAMPLES, GENERATION_EXAMPLE = "examples.jsonl", "generation.json"

@@ -14,7 +14,7 @@ from pydantic import Field
 from abcdlink.corpus.records import Corpus, Record
 from abcdlink.errors import counted
 from abcdlink.folders import Folder, open_folder
-from abcdlink.store import parse_records
+from abcdlink.utf8_lines import parse_records
 
 LEDGER = "ledger.jsonl"
 QUARANTINE = "quarantine"

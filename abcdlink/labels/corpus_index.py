@@ -21,7 +21,7 @@ from abcdlink.errors import InputError
 from abcdlink.folders import Folder, open_folder
 from abcdlink.progress import Progress, silent
 from abcdlink.settings import get_settings
-from abcdlink.store import parse_records
+from abcdlink.utf8_lines import parse_records
 
 LAYOUT = 1
 """Version of the tables, in the file's name."""

@@ -77,9 +77,7 @@ def _score(pools: Sequence[Pool], judgments: Sequence[Judgment], person: Annotat
         annotator=person.annotator,
         simulated=person.simulated,
         tasks=len(pools),
-        done=sum(
-            {one.target for one in pool.candidates} <= tasks.get((pool.pair, pool.source), {}).keys() for pool in pools
-        ),
+        done=sum(asked <= tasks.get(at, {}).keys() for at, asked in targets.items()),
         judged=sum(map(len, tasks.values())),
         seconds=median(times) if times else None,
     )

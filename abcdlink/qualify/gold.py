@@ -13,9 +13,10 @@ from abcdlink.corpus.io import read_corpus, read_corpus_from, write_corpus_to
 from abcdlink.corpus.records import Corpus, Document, Pair, Record
 from abcdlink.domain import Domain, SourceFilter, domain_of, find_domain
 from abcdlink.errors import InputError
-from abcdlink.exhaustive import Sample, Source, gold_of, sample_sources
+from abcdlink.exhaustive import gold_of
 from abcdlink.judgments import RANDOM, Candidate, Judgment, LabelRule, Pool
 from abcdlink.layout import GOLD_SLUG, QUALIFY_SLUG
+from abcdlink.source_sample import Sample, Source, sample_sources
 from abcdlink.stages.intake import describe_run
 from abcdlink.stages.once import at_once, is_done
 from abcdlink.store import Store

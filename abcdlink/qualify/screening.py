@@ -15,7 +15,8 @@ from abcdlink.errors import InputError
 from abcdlink.judgments import Annotator
 from abcdlink.layout import QUALIFY_SLUG
 from abcdlink.locks import lock_of
-from abcdlink.store import Store, decode
+from abcdlink.store import Store
+from abcdlink.utf8_lines import decode
 
 SCREENING = f"{QUALIFY_SLUG}/screening.jsonl"
 MOST_PROBLEMS = 5

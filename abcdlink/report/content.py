@@ -5,7 +5,6 @@ The report knows the files of a run, not the code that wrote them, so that any r
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -14,8 +13,7 @@ from urllib.parse import unquote
 
 from pydantic import BaseModel
 
-from abcdlink.adjudicate import Adjudication, AdjudicationSummary, by_place
-from abcdlink.adjudicate import summarise as summarise_decisions
+from abcdlink.adjudicate import Adjudication
 from abcdlink.coding import CodingSummary
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Corpus, Refusal
@@ -25,15 +23,11 @@ from abcdlink.evaluation.results import ApproachResult
 from abcdlink.evaluation.shortlist import Shortlist
 from abcdlink.exhaustive import Recall
 from abcdlink.export.dataset import judgments_needed
-from abcdlink.feedback import Accepted, Outcome
-from abcdlink.feedback.guidelines import version_of
+from abcdlink.going_on import WhatNow
 from abcdlink.interannotator import Details, details
 from abcdlink.interannotator.measures import Agreement, agreement
 from abcdlink.judgments import Annotator, Judgment, Label, Skip, by_candidate
 from abcdlink.layout import (
-    ADJUDICATION_ANOMALIES,
-    ADJUDICATIONS,
-    ADJUDICATORS,
     ANNOTATORS,
     ANOMALIES,
     BENCHMARK,
@@ -55,6 +49,7 @@ from abcdlink.llm.records import Usage
 from abcdlink.qualify import Applicant, applicants_of, qualified_of, ranked
 from abcdlink.rate import RATERS, RATINGS, RatingSummary, ratings_of
 from abcdlink.rate import summarise as summarise_ratings
+from abcdlink.report.decided import Decisions, Round, decisions_in, lines_in, rounds_in
 from abcdlink.report.findings import Findings, find, notable
 from abcdlink.report.links import PAIRS_IN_A_FILE, SeenPair, of_batches, seen_pairs
 from abcdlink.settings import Settings
@@ -63,71 +58,12 @@ from abcdlink.stages.benchmark import Benchmark, read_benchmark
 from abcdlink.stages.budget import Choice, choices_of
 from abcdlink.stages.candidates import PoolCounts
 from abcdlink.stages.coding import coding_summary
-from abcdlink.stages.feedback import accepted_in, outcome_in
 from abcdlink.stages.gains import GAINS, Gains
 from abcdlink.stages.generate import Generation
 from abcdlink.stages.shortlist import is_quick
 from abcdlink.store import Store
 from abcdlink.validation import Validation
-from abcdlink.whatnow import WhatNow, what_now
-
-
-class Round(NamedTuple):
-    """A batch and the round after it.
-
-    ``guidelines``: version that the batch was annotated under, ``None`` where the run kept none. ``accepted``:
-    what the coordinator accepted, ``outcome``: the result; ``None`` while there is none.
-    """
-
-    batch: int
-    guidelines: int | None
-    accepted: Accepted | None
-    outcome: Outcome | None
-
-    @property
-    def is_over(self) -> bool:
-        """Whether annotators were asked and have answered."""
-        return self.accepted is not None and self.accepted.label_studio_round and self.outcome is not None
-
-    @property
-    def stands(self) -> str:
-        """How far the round is, in words."""
-        if self.accepted is None:
-            return "no round" if self.outcome is None else "ended without one"
-        if not self.accepted.label_studio_round:
-            return "nobody was asked again"
-        return "annotators answer" if self.outcome is None else "over"
-
-
-def rounds_in(store: Store, batches: Iterable[int]) -> list[Round]:
-    """Read the rounds after batches; empty when there was none and the run kept no versions of its guidelines."""
-    rounds = [
-        Round(batch, version_of(store, batch), accepted_in(store, batch), outcome_in(store, batch)) for batch in batches
-    ]
-    return rounds if any(one.guidelines or one.accepted for one in rounds) else []
-
-
-class Decisions(NamedTuple):
-    """What was decided: (pair, source, target) -> decision, and its figures.
-
-    ``anomalies``: what looked wrong, a sentence each. ``adjudicators``: those who are not annotators of the run.
-    """
-
-    by_place: dict[tuple[str, str, str], Adjudication]
-    summary: AdjudicationSummary
-    anomalies: list[str]
-    adjudicators: list[Annotator]
-
-
-def decisions_in(store: Store, judgments: Sequence[Judgment]) -> Decisions | None:
-    """Read what was decided on judgments; ``None``: nothing was read back yet."""
-    if not (store.exists(ADJUDICATIONS) and judgments):
-        return None
-    decided = store.read_records(ADJUDICATIONS, Adjudication)
-    summary = summarise_decisions(judgments, decided, judgments_needed(store.manifest, judgments))
-    anomalies = _lines(store, ADJUDICATION_ANOMALIES)
-    return Decisions(by_place(decided), summary, anomalies, store.find_records(ADJUDICATORS, Annotator))
-
+from abcdlink.whatnow import what_now
 
 EMBEDDED_MODEL = Settings.model_fields["llm_model"].default
 
@@ -294,7 +230,7 @@ def gather(store: Store) -> Content:
     benchmark = read_benchmark(store) if store.exists(BENCHMARK) else None
     shortlist = store.find_record(SHORTLIST, Shortlist)
     chosen = [approach.name for approach in shortlist.approaches] if shortlist else []
-    anomalies = {batch: _lines(store, batch_file(batch, ANOMALIES)) for batch in batches}
+    anomalies = {batch: lines_in(store, batch_file(batch, ANOMALIES)) for batch in batches}
     changed = {batch: changed_of(store, batch) for batch in batches}
     judgments = of_batches(store, JUDGMENTS, Judgment)
     return Content(
@@ -355,10 +291,6 @@ def _seen(store: Store) -> list[SeenPair] | str:
         return list(islice(seen_pairs(store), PAIRS_IN_A_FILE))
     except InputError as error:
         return error.problem
-
-
-def _lines(store: Store, name: str) -> list[str]:
-    return store.read_json(name, list[str]) if store.exists(name) else []
 
 
 class _Spent(BaseModel):

@@ -168,7 +168,8 @@ def get_retriever(name: str, language: str = ENGLISH) -> Retriever:
     if name in LEXICAL:
         from abcdlink.retrieval.lexical import BM25, Jaccard, StemmedBM25
 
-        return {"bm25": BM25, "bm25-stemmed": StemmedBM25, "jaccard": Jaccard}[name](language)
+        makers: dict[str, Callable[[str], Retriever]] = {"bm25": BM25, "bm25-stemmed": StemmedBM25, "jaccard": Jaccard}
+        return makers[name](language)
     kind = name.partition(":")[0]
     if kind in FUSIONS:
         parts = read_parts(name)

@@ -7,21 +7,11 @@ from collections.abc import Sequence
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError
-from abcdlink.exhaustive import (
-    ExhaustiveGold,
-    Recall,
-    RecallRow,
-    Sample,
-    View,
-    gold_of,
-    lists_of,
-    measure,
-    random_lists,
-    sample_sources,
-)
+from abcdlink.exhaustive import ExhaustiveGold, Recall, RecallRow, View, gold_of, lists_of, measure, random_lists
 from abcdlink.interannotator.times import cleaned_times
 from abcdlink.judgments import RANDOM, Judgment, LabelRule
 from abcdlink.layout import BENCHMARK, EXHAUSTIVE_JUDGMENTS, NATURAL, RECALL, SAMPLE, SHORTLIST
+from abcdlink.source_sample import Sample, sample_sources
 from abcdlink.stages.batch_preview import filters_of
 from abcdlink.stages.benchmark import read_benchmark
 from abcdlink.stages.once import at_once, is_done

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping, Sequence
 from typing import Annotated
 
-import numpy as np
 from pydantic import Field, model_validator
 
 from abcdlink.corpus.records import Corpus, Record
@@ -15,6 +15,7 @@ from abcdlink.layout import sources_file
 from abcdlink.linking.learners import base_retrievers, is_learned
 from abcdlink.linking.records import SAMPLES, Aim, Approach, CutoffRule, HowToScore, Scoring, Setup, llm_grid
 from abcdlink.llm.profiles import DEFAULT, linkers, require_known
+from abcdlink.source_sample import Source, systematic
 from abcdlink.store import Store
 
 PromptMode = Annotated[int, Field(ge=1, le=4)]
@@ -185,29 +186,26 @@ class SourceSample(Record):
 def draw_sources(corpus: Corpus, plan: LLMPlan) -> SourceSample:
     """Sample source sentences evenly over the pairs: a systematic sample with a random start.
 
-    The sentences of a pair are shuffled and the pairs stay in their order, so that every sentence is as likely to be
-    sampled as any other, and each pair contributes its share, rounded up or down. A larger sample with the same seed is
-    a different sample.
+    Every sentence is as likely to be sampled as any other, and each pair contributes its share, rounded up or down. A
+    larger sample with the same seed is a different sample.
     """
-    generator = np.random.default_rng(plan.seed)
-    population: list[tuple[str, str]] = []
+    strata: list[list[Source]] = []
     linked = 0
     for pair in corpus.pairs:
         with_links = {source for source, targets in pair.sources_with_links.items() if targets}
         linked += len(with_links)
         sources = [i for i in corpus.source_of(pair).position if i in with_links or not plan.linked_only]
-        population += [(pair.id, sources[place]) for place in generator.permutation(len(sources))]
-    size = min(plan.sources or len(population), len(population))
-    places = ((generator.random() + np.arange(size)) * len(population) / max(size, 1)).astype(int)
+        strata.append([(pair.id, source) for source in sources])
+    population = sum(map(len, strata))
+    size = min(plan.sources or population, population)
     drawn: dict[str, list[str]] = {}
-    for place in places:
-        pair_id, source = population[place]
+    for pair_id, source in systematic(strata, size, random.Random(plan.seed)):  # noqa: S311 - no secret
         drawn.setdefault(pair_id, []).append(source)
     return SourceSample(
         wanted=plan.sources,
         linked_only=plan.linked_only,
         seed=plan.seed,
-        population=len(population),
+        population=population,
         linked_population=linked,
         drawn={pair_id: tuple(sources) for pair_id, sources in drawn.items()},
     )

@@ -12,10 +12,11 @@ from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Corpus, Document
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError
-from abcdlink.exhaustive import EXHAUSTIVE, NO_BATCH, SampledSource
+from abcdlink.exhaustive import EXHAUSTIVE, NO_BATCH
 from abcdlink.feedback.guidelines import newest_guidelines
 from abcdlink.judgments import Annotator, Judgment, Label, Skip
 from abcdlink.layout import ANNOTATORS, EXHAUSTIVE_JUDGMENTS, EXHAUSTIVE_SLUG, NATURAL, SKIPS
+from abcdlink.source_sample import SampledSource
 from abcdlink.stages.annotate import annotators_of
 from abcdlink.stages.exhaustive import links_found, overlap_of, read_sample
 from abcdlink.store import Store

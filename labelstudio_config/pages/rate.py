@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from abcdlink.corpus.records import Corpus, PairKind
+from abcdlink.criteria import Criterion
 from abcdlink.domain import Domain
 from abcdlink.errors import InputError
 from abcdlink.judgments import Annotator
@@ -18,7 +19,6 @@ from abcdlink.rate import (
     LOWEST,
     RATERS,
     RATINGS,
-    Criterion,
     RatedDocument,
     Rating,
     corpora_of,

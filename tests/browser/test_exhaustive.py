@@ -6,8 +6,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from abcdlink.domain import SourceFilter
-from abcdlink.exhaustive import Sample, sample_sources
 from abcdlink.judgments import Label
+from abcdlink.source_sample import Sample, sample_sources
 from labelstudio_config.client import Client
 from labelstudio_config.pages.exhaustive import exhaustive_project, exhaustive_tasks
 from labelstudio_config.projects import push_tasks

@@ -8,8 +8,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from abcdlink.corpus.records import Corpus, Document, Pair, PairKind, Sentence
+from abcdlink.criteria import rating_settings
 from abcdlink.domain import find_domain
-from abcdlink.rate import RatedDocument, rating_settings
+from abcdlink.rate import RatedDocument
 from labelstudio_config.client import Client
 from labelstudio_config.pages.rate import rating_project, rating_tasks
 from labelstudio_config.projects import push_tasks

@@ -9,7 +9,7 @@ from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import PairKind
 from abcdlink.domain import Domain
 from abcdlink.evaluation.shortlist import Shortlist
-from abcdlink.exhaustive import EXHAUSTIVE, NO_BATCH, Recall, View, gold_of, measure, sample_sources
+from abcdlink.exhaustive import EXHAUSTIVE, NO_BATCH, Recall, View, gold_of, measure
 from abcdlink.feedback import Acknowledgement, SecondAnswer
 from abcdlink.judgments import Annotator, Judgment, Label, LabelRule, by_candidate
 from abcdlink.layout import (
@@ -26,6 +26,7 @@ from abcdlink.layout import (
 from abcdlink.qualify import confirm, keep_judgments
 from abcdlink.qualify.gold import GOLD, gold_set, keep_gold_set
 from abcdlink.rate import Rating, keep_ratings
+from abcdlink.source_sample import sample_sources
 from abcdlink.stages.feedback import accept_feedback, end_feedback, prepare_feedback
 from abcdlink.store import Store
 from tests.helpers.builders import judged, judgment

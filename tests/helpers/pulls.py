@@ -7,11 +7,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 from abcdlink.corpus.records import Corpus
+from abcdlink.criteria import Criterion
 from abcdlink.domain import Domain
-from abcdlink.exhaustive import SampledSource
 from abcdlink.feedback import Case
 from abcdlink.judgments import Annotator, Judgment, Pool
-from abcdlink.rate import Criterion, RatedDocument
+from abcdlink.rate import RatedDocument
+from abcdlink.source_sample import SampledSource
 from labelstudio_config.client import Client
 from labelstudio_config.history import remember
 from labelstudio_config.pages import JudgmentsPull, title_of

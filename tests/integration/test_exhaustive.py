@@ -12,10 +12,11 @@ import pytest
 from abcdlink.corpus.io import write_corpus_to
 from abcdlink.domain import find_domain
 from abcdlink.evaluation.shortlist import Shortlist
-from abcdlink.exhaustive import Over, Recall, SampledSource, View
+from abcdlink.exhaustive import Over, Recall, View
 from abcdlink.judgments import Judgment, Label
 from abcdlink.layout import ANOMALIES, EXHAUSTIVE_JUDGMENTS, EXHAUSTIVE_SLUG, JUDGMENTS, NATURAL, RECALL, SHORTLIST
 from abcdlink.linking.records import Approach, ApproachKind
+from abcdlink.source_sample import SampledSource
 from abcdlink.stages.exhaustive import read_sample
 from abcdlink.stages.rank import rank
 from abcdlink.store import Store

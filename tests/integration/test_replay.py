@@ -25,7 +25,7 @@ from abcdlink.corpus.records import Corpus
 from abcdlink.corpus.segmentation import get_segmenter
 from abcdlink.domain import find_domain
 from abcdlink.evaluation.shortlist import Shortlist
-from abcdlink.exhaustive import Over, Recall, Sample, SampledSource, View, exhaustive_key
+from abcdlink.exhaustive import Over, Recall, View
 from abcdlink.interannotator.measures import Agreement
 from abcdlink.judgment_file import read_judgment_file
 from abcdlink.judgments import Candidate, Judgment, Label, Pool, by_candidate
@@ -44,6 +44,7 @@ from abcdlink.layout import (
 )
 from abcdlink.linking.records import Approach, ApproachKind, Decision, Setup
 from abcdlink.llm.records import Usage
+from abcdlink.source_sample import Sample, SampledSource, exhaustive_key
 from abcdlink.stages.decide import DecisionPart, part_count
 from abcdlink.stages.intake import describe_run
 from abcdlink.stages.once import is_done

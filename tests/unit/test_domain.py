@@ -12,7 +12,8 @@ from abcdlink.domain import Domain, Setting, domain_of, find_domain, in_setting,
 from abcdlink.errors import InputError
 from abcdlink.settings import PROJECT_ROOT
 from abcdlink.stages.intake import describe_run
-from abcdlink.store import open_run, parse_records
+from abcdlink.store import open_run
+from abcdlink.utf8_lines import parse_records
 
 SHIPPED = ["news", "reviews"]
 

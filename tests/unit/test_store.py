@@ -13,7 +13,8 @@ from abcdlink.corpus import Refusal
 from abcdlink.corpus.records import Record
 from abcdlink.errors import InputError
 from abcdlink.folders import LocalFolder, S3Folder, open_folder, write_atomically
-from abcdlink.store import Store, decode, existing_run, open_run
+from abcdlink.store import Store, existing_run, open_run
+from abcdlink.utf8_lines import decode
 from tests.helpers.command_line import call
 
 

@@ -18,7 +18,7 @@ from pydantic import Field
 from abcdlink.corpus.plain_text import PlainText
 from abcdlink.corpus.records import Record
 from abcdlink.errors import SAVE_AS_TEXT, SAVE_AS_UTF8, InputError
-from abcdlink.store import decode, decoded_lines
+from abcdlink.utf8_lines import decode, decoded_lines
 
 LITTER = ("~$", "._")
 """How names begin that Office gives to a file that is open, and macOS to what it knows of a file."""

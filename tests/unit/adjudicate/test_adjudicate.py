@@ -14,7 +14,7 @@ from abcdlink.feedback import SecondAnswer
 from abcdlink.judgments import Annotator, Judgment, Label, Place, Pool
 from abcdlink.layout import ADJUDICATIONS, DISPUTED, JUDGMENTS, batch_file
 from abcdlink.report import write_report
-from abcdlink.report.content import decisions_in
+from abcdlink.report.decided import decisions_in
 from abcdlink.stages.annotate import judged_so_far, keep_adjudications, prepare_adjudication, summary_of
 from abcdlink.stages.feedback import ANSWERS
 from abcdlink.store import Store

@@ -9,10 +9,11 @@ import pytest
 from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.domain import SourceFilter
 from abcdlink.errors import InputError
-from abcdlink.exhaustive import ExhaustiveGold, Over, View, gold_of, lists_of, measure, random_lists, sample_sources
+from abcdlink.exhaustive import ExhaustiveGold, Over, View, gold_of, lists_of, measure, random_lists
 from abcdlink.judgments import Judgment, LabelRule
 from abcdlink.linking.records import Decision
 from abcdlink.llm.records import Outcome
+from abcdlink.source_sample import sample_sources
 from tests.helpers.builders import document, judgment
 
 RULES = SourceFilter(min_words=3, exclude=("^Figure",))

@@ -11,8 +11,8 @@ import pytest
 from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
 from abcdlink.domain import find_domain
 from abcdlink.errors import InputError
-from abcdlink.exhaustive import SampledSource
 from abcdlink.judgments import Annotator, Label
+from abcdlink.source_sample import SampledSource
 from labelstudio_config.pages import JudgmentsPull, label_config
 from labelstudio_config.pages.annotate import candidate_id
 from labelstudio_config.pages.exhaustive import ALL_TICKED, NO_LINK, exhaustive_project, exhaustive_tasks

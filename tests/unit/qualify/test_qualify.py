@@ -15,7 +15,7 @@ from abcdlink.corpus.io import read_corpus
 from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.domain import Domain, find_domain
 from abcdlink.errors import InputError
-from abcdlink.exhaustive import EXHAUSTIVE, NO_BATCH, Source
+from abcdlink.exhaustive import EXHAUSTIVE, NO_BATCH
 from abcdlink.folders import LocalFolder
 from abcdlink.judgments import Candidate, Judgment, Label
 from abcdlink.layout import ANNOTATIONS, GOLD_SLUG, QUALIFY_SLUG
@@ -43,6 +43,7 @@ from abcdlink.qualify.gold import (
     prepare,
     prepare_expert,
 )
+from abcdlink.source_sample import Source
 from abcdlink.store import Store, open_run
 from labelstudio_config.pages.annotate import candidate_id
 from labelstudio_config.pages.exhaustive import ALL_TICKED, NO_LINK

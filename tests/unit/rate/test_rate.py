@@ -12,18 +12,17 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from abcdlink.corpus.records import Corpus, Document, Pair, PairKind, Sentence
+from abcdlink.criteria import Criterion, rating_settings
 from abcdlink.domain import Domain, find_domain
 from abcdlink.errors import InputError
 from abcdlink.folders import LocalFolder
 from abcdlink.rate import (
-    Criterion,
     RatedDocument,
     Rating,
     corpora_of,
     keep_ratings,
     kept_criteria,
     prepare,
-    rating_settings,
     sample_documents,
     summarise,
 )
