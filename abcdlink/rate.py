@@ -22,6 +22,7 @@ from abcdlink.interannotator.ordinal import ordinal_alpha
 from abcdlink.judgments import Annotator, opaque
 from abcdlink.layout import NATURAL, SYNTHETIC
 from abcdlink.stages.once import at_once, is_done
+from abcdlink.statistics import bootstrap_mean
 from abcdlink.store import Store
 
 LOWEST, HIGHEST = 1, 5
@@ -206,8 +207,6 @@ def summarise(ratings: Sequence[Rating]) -> list[RatingSummary]:
 
 
 def _summary(criterion: str, ratings: Sequence[Rating]) -> RatingSummary:
-    from abcdlink.statistics import bootstrap_mean
-
     means, histogram = {}, {}
     for kind in (PairKind.SYNTHETIC, PairKind.NATURAL):
         values = [rating.value for rating in ratings if rating.kind is kind]

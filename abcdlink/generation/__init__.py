@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from abcdlink.corpus.records import Document, Pair, PairKind, Refusal, Sentence
 from abcdlink.domain import Domain
 from abcdlink.generation.by_document import write_document
@@ -20,10 +18,7 @@ from abcdlink.generation.shape import (
     usable,
 )
 from abcdlink.languages import ENGLISH
-
-if TYPE_CHECKING:
-    from abcdlink.llm.client import LLM
-
+from abcdlink.llm.client import LLM
 
 __all__ = [
     "GeneratedPair",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from abcdlink.corpus.records import Document
 from abcdlink.domain import Domain
@@ -10,10 +10,8 @@ from abcdlink.errors import InputError
 from abcdlink.generation.checks import Checks, require_answer, same, tidy
 from abcdlink.generation.shape import ATTEMPTS, Draft, Size, dice, seed_of
 from abcdlink.languages import ENGLISH, writing_instruction
+from abcdlink.llm.client import LLM
 from abcdlink.llm.records import Message, Question, Usage
-
-if TYPE_CHECKING:
-    from abcdlink.llm.client import LLM
 
 TOKENS_PER_WORD = 3
 ASKED, ACCEPTED = 0.1, 0.25

@@ -5,18 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from abcdlink.corpus.records import Document, Refusal
 from abcdlink.domain import Domain
 from abcdlink.generation.checks import Checks, in_target_order, require_answer, same, tidy
 from abcdlink.generation.shape import ATTEMPTS, Draft, Size, dice, seed_of, usable
 from abcdlink.languages import ENGLISH, writing_instruction
+from abcdlink.llm.client import LLM
 from abcdlink.llm.records import Message, Question, Usage
 from abcdlink.templates import lines_as_data
-
-if TYPE_CHECKING:
-    from abcdlink.llm.client import LLM
 
 LETTERS_PER_WORD = 8
 """With its blank: an answer that is longer than so many letters a word is no single sentence."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import ceil
-from typing import TYPE_CHECKING
 
+import numpy as np
 from pydantic import Field
 
 from abcdlink.corpus.records import Record
@@ -24,11 +24,7 @@ from abcdlink.interannotator.over_time import (
 )
 from abcdlink.interannotator.times import Times, times_of
 from abcdlink.judgments import Judgment
-from abcdlink.statistics import interval, resampled
-
-if TYPE_CHECKING:
-    from abcdlink.statistics import Counts
-
+from abcdlink.statistics import Counts, interval, resampled
 
 KAPPA = "kappa"
 FEWEST_PAIRS = 5
@@ -100,8 +96,6 @@ def _of_kappa(known: PairsNeeded, groups: Sequence[Group]) -> PairsNeeded:
 
 
 def _of_acceptance(known: PairsNeeded, groups: Sequence[Group]) -> PairsNeeded:
-    import numpy as np
-
     counts = _counts_by_pair(groups)
     with np.errstate(invalid="ignore", divide="ignore"):
         rates = np.concatenate([sums[:, 0] / sums[:, 1] for sums in resampled(counts)])
@@ -111,8 +105,6 @@ def _of_acceptance(known: PairsNeeded, groups: Sequence[Group]) -> PairsNeeded:
 
 def _counts_by_pair(groups: Sequence[Group]) -> Counts:
     """Return accepted candidates and all candidates of each pair, shape (pairs, 2)."""
-    import numpy as np
-
     counts: dict[str, list[int]] = {}
     for group in groups:
         row = counts.setdefault(source_of(group)[0], [0, 0])

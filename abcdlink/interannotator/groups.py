@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
+
+import numpy as np
 
 from abcdlink.judgments import Judgment, Label, by_candidate
-
-if TYPE_CHECKING:
-    from abcdlink.statistics import Counts
-
+from abcdlink.statistics import Counts
 
 K = TypeVar("K")
 Group = dict[str, Judgment]
@@ -80,8 +79,6 @@ def tables_of(groups: Sequence[Group], unit: str = "source") -> Counts:
     Only pairs of annotators that share a candidate have tables. ``unit``: what is resampled: ``source`` sentence or
     ``pair`` of documents.
     """
-    import numpy as np
-
     cells = [
         (source_of(group) if unit == "source" else source_of(group)[0], annotators, _cell(group, annotators))
         for group in groups

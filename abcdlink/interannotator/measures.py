@@ -9,8 +9,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
 from pydantic import Field
 
 from abcdlink.corpus.records import Record
@@ -20,12 +21,8 @@ from abcdlink.interannotator.groups import Group, by_annotator_pair, by_key, fir
 from abcdlink.interannotator.multiple import LACKING, ONE_ANNOTATOR, ONE_LABEL, Interval, MultipleMeasures, multiple
 from abcdlink.judgments import BOTH, RANDOM, Judgment, Label
 from abcdlink.layout import AGREEMENT, JUDGMENTS, batch_file
-from abcdlink.statistics import interval, resampled
+from abcdlink.statistics import Counts, Floats, interval, resampled
 from abcdlink.store import Store
-
-if TYPE_CHECKING:
-    from abcdlink.statistics import Counts, Floats
-
 
 T = TypeVar("T")
 
@@ -102,8 +99,6 @@ def mean_kappa(answers: Iterable[Sequence[tuple[T, T]]], **how: Any) -> float | 
 
 def _cells(tables: Floats | Counts) -> Sequence[Floats | Counts]:
     """Return the four cells of each table; adding these up is several times as fast as a sum over the last axis."""
-    import numpy as np
-
     return tuple(np.moveaxis(tables, -1, 0))
 
 
@@ -131,8 +126,6 @@ def kappas(tables: Floats | Counts) -> Floats:
 
     The same as ``cohen_kappa``, which cannot take the 10,000 tables of a bootstrap.
     """
-    import numpy as np
-
     both, first, second, neither = _cells(tables)
     total = both + first + second + neither
     link_by_first, link_by_second = (both + first) / total, (both + second) / total
@@ -147,8 +140,6 @@ def mean_values(tables: Floats | Counts) -> Values:
 
     AC1 is left undefined where kappa is: with one label only there is nothing to agree on by chance.
     """
-    import numpy as np
-
     with warnings.catch_warnings(), np.errstate(invalid="ignore", divide="ignore"):
         warnings.filterwarnings("ignore", "Mean of empty slice")
         kappa = kappas(tables)
@@ -161,8 +152,6 @@ def resampled_values(by_source: Counts, seed: int = 0, resamples: int | None = N
 
     Candidates of one source are judged together and are not independent, so whole sources are drawn.
     """
-    import numpy as np
-
     chunks = [mean_values(tables) for tables in resampled(by_source, seed, resamples)]
     return Values(*(np.concatenate(parts) for parts in zip(*chunks, strict=True)))
 

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
+import numpy as np
 from pydantic import Field
 
 from abcdlink.corpus.records import Record
 from abcdlink.interannotator.groups import Group, source_of
 from abcdlink.judgments import Label
-from abcdlink.statistics import interval, resampled
-
-if TYPE_CHECKING:
-    from abcdlink.statistics import Counts, Floats
+from abcdlink.statistics import Counts, Floats, interval, resampled
 
 ONE_LABEL = "undefined (one label only)"
 ONE_ANNOTATOR = "undefined (no candidate was judged by two annotators)"
@@ -72,8 +69,6 @@ def fleiss_estimate(counts: Sequence[Sequence[int]], sources: Sequence[tuple[str
     of squares of the labels' shares. ``counts``: how often each label was given to each unit, the same number (two or
     more) in all; ``sources``: pair and source sentence of each.
     """
-    import numpy as np
-
     return _estimate(np.array(counts, dtype=np.int64), sources, _fleiss_terms, _fleiss_of_sums)
 
 
@@ -85,8 +80,6 @@ def alpha_estimate(counts: Sequence[Sequence[int]], sources: Sequence[tuple[str,
     labels, weighted by 1 / (m - 1), to the observed disagreement. ``counts``: how often each label was given to each
     unit; those with fewer than two are left out. ``sources``: pair and source sentence of each.
     """
-    import numpy as np
-
     shared = [number for number, given in enumerate(counts) if sum(given) > 1]
     taken = np.array([counts[number] for number in shared], dtype=np.int64)
     return _estimate(taken, [sources[number] for number in shared], _alpha_terms, _alpha_of_sums)
@@ -104,8 +97,6 @@ def _estimate(
     terms: Callable[[Counts], Floats],
     of_sums: Callable[[Floats], Floats],
 ) -> Estimate:
-    import numpy as np
-
     if not len(counts):
         return Estimate(note=ONE_ANNOTATOR)
     by_candidate = terms(counts)
@@ -122,16 +113,12 @@ def _estimate(
 
 def _fleiss_terms(counts: Counts) -> Floats:
     """Return for each candidate: share of agreeing pairs of judgments, 1, judgments by label."""
-    import numpy as np
-
     given = counts.sum(axis=1)
     agreeing = (counts * (counts - 1)).sum(axis=1) / (given * (given - 1))
     return np.column_stack([agreeing, np.ones(len(counts)), counts]).astype(np.float64)
 
 
 def _fleiss_of_sums(sums: Floats) -> Floats:
-    import numpy as np
-
     by_label = sums[..., 2:]
     chance = (by_label**2).sum(axis=-1) / by_label.sum(axis=-1) ** 2
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -142,16 +129,12 @@ def _fleiss_of_sums(sums: Floats) -> Floats:
 
 def _alpha_terms(counts: Counts) -> Floats:
     """Return for each candidate: weighted unlike pairs, judgments by label."""
-    import numpy as np
-
     given = counts.sum(axis=1)
     unlike = (given**2 - (counts**2).sum(axis=1)) / (given - 1)
     return np.column_stack([unlike, counts]).astype(np.float64)
 
 
 def _alpha_of_sums(sums: Floats) -> Floats:
-    import numpy as np
-
     by_label = sums[..., 1:]
     total = by_label.sum(axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):

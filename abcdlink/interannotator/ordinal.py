@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from abcdlink.interannotator.multiple import Interval
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 RESAMPLES = 1_000
 Rated = TypeVar("Rated", bound=Hashable)
@@ -20,8 +19,6 @@ def ordinal_alpha(by_rater: Sequence[Mapping[Rated, int]], scale: range) -> tupl
 
     ``by_rater``: for each rater, what was rated -> the value, of the ``scale``. The interval resamples what was rated.
     """
-    import numpy as np
-
     units = list(dict.fromkeys(rated for values in by_rater for rated in values))
     counts = np.zeros((len(units), len(scale)), int)
     for values in by_rater:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from enum import StrEnum
 from itertools import pairwise
 from statistics import median
-from typing import TYPE_CHECKING
 
 from abcdlink.corpus.records import Record
 from abcdlink.interannotator.groups import (
@@ -26,11 +25,7 @@ from abcdlink.interannotator.measures import Measures, measures_of, resampled_va
 from abcdlink.interannotator.multiple import Estimate
 from abcdlink.interannotator.times import cleaned_times
 from abcdlink.judgments import Judgment
-from abcdlink.statistics import interval
-
-if TYPE_CHECKING:
-    from abcdlink.statistics import Floats
-
+from abcdlink.statistics import Floats, interval
 
 SEEDS = (1, 2)
 """The two sides are drawn independently."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from pydantic import Field
 
 from abcdlink.corpus.records import Record, Refusal
@@ -48,8 +49,6 @@ class Drift(Record):
     @classmethod
     def between(cls, fitted: Histogram, here: Histogram) -> Drift:
         """Compare two histograms, both with sources."""
-        import numpy as np
-
         both = [np.array(one.best) / sum(one.best) for one in (fitted, here)]
         distance = np.abs(np.cumsum(both[0]) - np.cumsum(both[1])).max()
         half = len(fitted.best) // 2

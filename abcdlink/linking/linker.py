@@ -5,17 +5,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from abcdlink.corpus.records import Corpus, Document, Pair
 from abcdlink.domain import Domain
 from abcdlink.linking.decisions import Tally, Verdict, verdict_of
 from abcdlink.linking.prompts import Shown, ShownPair, around, halves, letters, prompts_of, thoughts_key
 from abcdlink.linking.records import Approach, Decision, Scoring, Setup
+from abcdlink.llm.client import LLM
 from abcdlink.llm.records import Answer, Message, Outcome, Question
-
-if TYPE_CHECKING:
-    from abcdlink.llm.client import LLM
 
 SOURCE_WINDOW = 3
 TARGET_WINDOW = 1

@@ -17,6 +17,7 @@ from abcdlink.corpus.records import Record
 from abcdlink.errors import ServiceError, first_line
 from abcdlink.llm.batch_files import PRICE, Batch, BatchStore, Item, read_results
 from abcdlink.llm.budget import Budget, Sum
+from abcdlink.llm.client import LLM
 from abcdlink.llm.errors import NoReplyError
 from abcdlink.llm.records import Question, Usage
 from abcdlink.llm.request import answer_key
@@ -25,8 +26,6 @@ from abcdlink.locks import LLM_BATCH, lock_of
 if TYPE_CHECKING:
     from openai import OpenAI
     from openai.types import Batch as Job
-
-    from abcdlink.llm.client import LLM
 
 ENDPOINT: Literal["/v1/chat/completions"] = "/v1/chat/completions"
 WINDOW: Literal["24h"] = "24h"

@@ -15,6 +15,7 @@ from abcdlink.corpus.records import Record
 from abcdlink.errors import InputError
 from abcdlink.folders import write_atomically
 from abcdlink.llm.budget import usage_of
+from abcdlink.llm.client import LLM
 from abcdlink.llm.errors import error_within
 from abcdlink.llm.records import Answer, Form, Outcome, Usage
 from abcdlink.llm.reply import answer_of, reply_of
@@ -22,8 +23,6 @@ from abcdlink.llm.reply import answer_of, reply_of
 if TYPE_CHECKING:
     from openai import OpenAI
     from openai.types import Batch as Job
-
-    from abcdlink.llm.client import LLM
 
 PRICE = 0.5
 """Share of the usual price."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import BaseModel, Field
 
 from abcdlink.corpus.records import Record
@@ -18,11 +20,6 @@ from abcdlink.layout import ANNOTATIONS, QUALIFY_SLUG
 from abcdlink.qualify.gold import GOLD, POOLS
 from abcdlink.qualify.screening import Screening
 from abcdlink.store import Store
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 
 APPLICANTS = f"{QUALIFY_SLUG}/applicants.jsonl"
 """Who is behind each pseudonym; batches have other pseudonyms."""
@@ -104,8 +101,6 @@ def _measures(tasks: Sequence[Mapping[str, Judgment]]) -> dict[str, object]:
 
 def _tables(tasks: Sequence[Mapping[str, Judgment]]) -> NDArray[np.int64]:
     """Count [both Link, only the applicant, only gold, neither] of each task, shape (tasks, 4)."""
-    import numpy as np
-
     tables = np.zeros((len(tasks), 4), dtype=np.int64)
     for row, said in enumerate(tasks):
         for judgment in said.values():

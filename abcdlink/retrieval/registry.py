@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +14,8 @@ from abcdlink.languages import ENGLISH
 from abcdlink.plugins import find_class, installed, make
 from abcdlink.progress import Progress, silent
 from abcdlink.retrieval.base import DECIMALS, Effort, Retriever
+from abcdlink.retrieval.encoders import DenseEncoder, Encoder, SparseEncoder, Use, own_settings
 from abcdlink.retrieval.models import MODELS, Family, Model, locate
-
-if TYPE_CHECKING:
-    from abcdlink.retrieval.encoders import Encoder, Use
-
 
 RANK_SHIFT = 60
 """The constant of reciprocal-rank fusion; the paper cited there found its value to matter little."""
@@ -197,14 +194,12 @@ def _named(name: str) -> Model:
 
 
 def _cross_encoder(name: str, model: Model) -> Retriever:
-    from abcdlink.retrieval.encoders import Use
     from abcdlink.retrieval.vectors import CrossEncoder
 
     return CrossEncoder(name, Use(locate(model.hub), max_length=model.max_length))
 
 
 def _embedded(name: str, model: Model) -> Retriever:
-    from abcdlink.retrieval.encoders import DenseEncoder, SparseEncoder
     from abcdlink.retrieval.vectors import Dense, Embedder, Sparse
 
     source, target = _uses(model)
@@ -216,8 +211,6 @@ def _embedded(name: str, model: Model) -> Retriever:
 
 def _uses(model: Model) -> tuple[Use, Use | None]:
     """Return how source and target sentences are encoded; ``None``: both in the same way."""
-    from abcdlink.retrieval.encoders import Use, own_settings
-
     folder = locate(model.hub, model.package)
     similarity, two_sides = own_settings(folder)
     known = SIMILARITIES[model.family]
