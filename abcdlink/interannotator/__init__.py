@@ -96,21 +96,13 @@ def _of_kappa(known: PairsNeeded, groups: Sequence[Group]) -> PairsNeeded:
 
 
 def _of_acceptance(known: PairsNeeded, groups: Sequence[Group]) -> PairsNeeded:
-    counts = _counts_by_pair(groups)
+    by_pair = by_key(groups, [source_of(group)[0] for group in groups])
+    # Accepted candidates and all candidates of each pair, shape (pairs, 2).
+    counts: Counts = np.array([(sum(map(accepted, part)), len(part)) for part in by_pair.values()])
     with np.errstate(invalid="ignore", divide="ignore"):
         rates = np.concatenate([sums[:, 0] / sums[:, 1] for sums in resampled(counts)])
     accepted_all, candidates = counts.sum(axis=0)
     return _extrapolated(known, float(accepted_all / candidates), interval(rates))
-
-
-def _counts_by_pair(groups: Sequence[Group]) -> Counts:
-    """Return accepted candidates and all candidates of each pair, shape (pairs, 2)."""
-    counts: dict[str, list[int]] = {}
-    for group in groups:
-        row = counts.setdefault(source_of(group)[0], [0, 0])
-        row[0] += accepted(group)
-        row[1] += 1
-    return np.array(list(counts.values()), dtype=np.int64)
 
 
 def _extrapolated(known: PairsNeeded, value: float, now: Interval | None) -> PairsNeeded:

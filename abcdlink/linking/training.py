@@ -47,8 +47,8 @@ def gather(features: Features, corpus: Corpus, progress: Progress) -> Training:
     In real documents, most sources have no links, and the model has to learn to leave them alone. Raises
     ``InputError`` when there are no links, or only links.
     """
-    sizes = [_cells(corpus, pair) if pair.links is not None else 0 for pair in corpus.pairs]
-    share = min(1.0, MOST_ROWS / max(sum(sizes), 1))
+    cells = sum(linked_cells(corpus, pair).size for pair in corpus.pairs if pair.links is not None)
+    share = min(1.0, MOST_ROWS / max(cells, 1))
     chooser = np.random.default_rng(SEED)
     parts, start = [], 0
     for index, pair in enumerate(progress(corpus.pairs, "gather features")):
@@ -64,10 +64,6 @@ def gather(features: Features, corpus: Corpus, progress: Progress) -> Training:
         msg = f"the corpus {corpus.name!r} {what}, so no linker can be learned from it"
         raise InputError(msg, "use pairs with gold links and with target sentences that are not linked")
     return Training(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
-
-
-def _cells(corpus: Corpus, pair: Pair) -> int:
-    return len(corpus.source_of(pair).sentences) * len(corpus.target_of(pair).sentences)
 
 
 def _of_pair(

@@ -105,9 +105,8 @@ class BatchStore:
 
     def forget(self, batch: Batch) -> None:
         """Remove a batch that was never sent."""
-        (self.root / f"{batch.name}.json").unlink(missing_ok=True)
-        self._lines(batch).unlink(missing_ok=True)
-        self._items(batch).unlink(missing_ok=True)
+        for path in ((self.root / f"{batch.name}.json"), self._lines(batch), self._items(batch)):
+            path.unlink(missing_ok=True)
 
     def lines(self, batch: Batch) -> bytes:
         """Return the lines to send."""

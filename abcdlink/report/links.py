@@ -168,23 +168,15 @@ def _candidates(store: Store, corpus: Corpus) -> Iterator[tuple[str, Seen]]:
     for one in labelled_candidates(judgments, corpus, rule, needed, adjudications=decisions):
         at = (one.pair, one.source, one.target)
         decided = (one.adjudicator, one.adjudication) if one.adjudicator and one.adjudication else None
-        yield (
-            one.pair,
-            Seen(
-                source=one.source,
-                target=one.target,
-                source_text=one.source_text,
-                target_text=one.target_text,
-                method=one.method,
-                batch=one.batch,
-                votes=one.judgments,
-                again={who: later.label for who, later in again.get(at, {}).items()},
-                decided=decided,
-                link=one.link,
-                agreement=_agreement(list(one.judgments.values()), needed, decided=decided is not None),
-                probability=probabilities.get(at),
-            ),
+        seen = Seen(
+            **one.model_dump(include={"source", "target", "source_text", "target_text", "method", "batch", "link"}),
+            votes=one.judgments,
+            again={who: later.label for who, later in again.get(at, {}).items()},
+            decided=decided,
+            agreement=_agreement(list(one.judgments.values()), needed, decided=decided is not None),
+            probability=probabilities.get(at),
         )
+        yield one.pair, seen
     yield from _not_judged(store, corpus, {one.at for one in judgments}, probabilities)
 
 
@@ -205,18 +197,8 @@ def _not_judged(
                 continue
             pair = pairs[pool.pair]
             texts = corpus.source_of(pair).text_of(pool.source), corpus.target_of(pair).text_of(one.target)
-            yield (
-                pool.pair,
-                Seen(
-                    source=pool.source,
-                    target=one.target,
-                    source_text=texts[0],
-                    target_text=texts[1],
-                    method=one.method,
-                    batch=pool.batch,
-                    probability=probabilities.get(at),
-                ),
-            )
+            seen = Seen(pool.source, one.target, *texts, one.method, pool.batch, probabilities.get(at))
+            yield pool.pair, seen
 
 
 def of_batches(store: Store, name: str, kind: type[R]) -> list[R]:

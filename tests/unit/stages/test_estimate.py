@@ -87,7 +87,7 @@ def test_the_command_uses_the_runs_plan_with_the_given_changes(store, server):
     assert not benchmark_done(store, PLAN)
     shown = json.loads(show("--json").stdout)
     assert (shown["model"], list(shown["approaches"])) == (MODEL, ["bm25@3+llm-listwise-4"])
-    shown = json.loads(show("--setups", "pairwise,alone", "--modes", "1,4", "--cutoffs", "2", "--json").stdout)
+    shown = json.loads(show("--setups", "pairwise,llm-only", "--modes", "1,4", "--cutoffs", "2", "--json").stdout)
     assert {name: one["calls"] for name, one in shown["approaches"].items()} == {
         "bm25@2+llm-pairwise-1": 2 * SOURCES,
         "bm25@2+llm-pairwise-4": 2 * SOURCES,
