@@ -7,11 +7,10 @@ hold, and two of them at once do no harm: Prefect accepts only one of two attemp
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Annotated, Protocol
+from typing import TYPE_CHECKING, Annotated
 
 from prefect import State, flow, get_run_logger
 from prefect.artifacts import ProgressArtifact
@@ -40,6 +39,9 @@ from tasks.projects import Loggers, look_at_people
 from tasks.running import key
 from tasks.runs import MOST_RESTARTS, flow_name, forget, is_dead, may_start_again, reschedule, resume, runs_in_states
 
+if TYPE_CHECKING:
+    from flows.watcher import WorthALook
+
 WAITING_FLOWS = ["annotate", "qualify", "rate", "exhaustive", "adjudicate", "coding", "boundaries"]
 """Flows whose runs wait for people."""
 ASKING_FLOWS = ["start", "bootstrap", "benchmark", "candidates"]
@@ -54,16 +56,6 @@ OVER = ["Failed", "Cancelled"]
 TOO_OFTEN = f"Its process died {MOST_RESTARTS} times within a day, so it is left alone until tomorrow."
 NOTHING = "Nothing to do."
 """Message of the final state of a run of ``reconcile`` that changed nothing."""
-
-
-class Choice(Protocol):
-    """Chooses which suspended runs to look at now."""
-
-    def is_due(self, run: str, projects: Sequence[int]) -> bool:
-        """Tell whether to look at a run's projects (none: its LLM batch) now."""
-
-    def looked(self, run: str) -> None:
-        """Note that this was looked at."""
 
 
 @dataclass
@@ -110,7 +102,7 @@ def awake_since() -> datetime | None:
 def look_at_all(
     client: SyncPrefectClient,
     stale: timedelta,
-    choice: Choice | None = None,
+    choice: WorthALook | None = None,
     shown: dict[str, str] | None = None,
     awake: datetime | None = None,
 ) -> Round:
@@ -164,7 +156,7 @@ def restart_if_dead(flow_run: FlowRun, flow: str, stale: timedelta, awake: datet
     return f"Run {flow_run.name} was restarted."
 
 
-def resume_if_complete(flow_run: FlowRun, flow: str, choice: Choice | None) -> str:
+def resume_if_complete(flow_run: FlowRun, flow: str, choice: WorthALook | None) -> str:
     """Look at what a suspended run waits for and resume it when that is complete; returns what was done."""
     run = str(flow_run.parameters["run"])
     if corpus := batch_waited_for(flow_run):
@@ -214,7 +206,7 @@ def note_if_unnoted(flow_run: FlowRun, flow: str, why: str) -> str:
     return f"Run {flow_run.name} ended: {why}"
 
 
-def is_done(flow_run: FlowRun, waiting: Waiting, choice: Choice | None) -> bool:
+def is_done(flow_run: FlowRun, waiting: Waiting, choice: WorthALook | None) -> bool:
     """Look at the project that a run waits for, show its progress on the run's page, and tell whether it is done."""
     run = str(flow_run.parameters["run"])
     store, logger = open_run(run), flow_run_logger(flow_run)
@@ -231,7 +223,7 @@ def is_done(flow_run: FlowRun, waiting: Waiting, choice: Choice | None) -> bool:
     return progress.complete
 
 
-def is_batch_over(flow_run: FlowRun, run: str, corpus: str, choice: Choice | None) -> bool:
+def is_batch_over(flow_run: FlowRun, run: str, corpus: str, choice: WorthALook | None) -> bool:
     """Look at an LLM batch, and tell whether it is over, whatever its outcome."""
     if choice and not choice.is_due(f"{run} {corpus}", ()):
         return False

@@ -54,7 +54,7 @@ class WorthALook:
         self._asked: tuple[int, ...] = ()
 
     def is_due(self, run: str, projects: Sequence[int]) -> bool:
-        """Tell whether to look at a run."""
+        """Tell whether to look at a run's projects (none: its LLM batch) now."""
         self._began = time.monotonic()
         if self._began < self._next.get(run, 0.0):
             return False

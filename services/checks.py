@@ -24,7 +24,7 @@ from abcdlink.folders import open_folder
 from abcdlink.llm.client import LLM
 from abcdlink.llm.embedded import find_weights
 from abcdlink.llm.profiles import DEFAULT, names, profile
-from abcdlink.settings import SECRETS_FILE, Settings, get_settings
+from abcdlink.settings import SECRETS_FILE, Settings
 from services import SILENT_SECONDS, Check, Result, read_heartbeat
 from services.credentials import with_secrets
 from services.health import holder, is_free, is_local, label_studio_user, llm_models
@@ -44,9 +44,9 @@ SECRET = re.compile("KEY|TOKEN|AUTH|SECRET|PASSWORD", re.IGNORECASE)
 SPACY_MODELS = ("en_core_web_md", "en_core_web_sm")
 
 
-def doctor(settings: Settings | None = None) -> list[Check]:
+def doctor(settings: Settings) -> list[Check]:
     """Return the checks; each that warns or fails says what to do."""
-    settings = with_secrets(settings or get_settings())
+    settings = with_secrets(settings)
     looks: list[Callable[[], list[Check]]] = [
         _versions,
         partial(_ports, settings),

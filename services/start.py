@@ -43,7 +43,7 @@ FLOWS = "flows"
 """The name of the deployment in the list of programs."""
 
 
-def up(settings: Settings | None = None, progress: Progress = silent, prefect_file: Path = PREFECT_FILE) -> Stack:
+def up(settings: Settings, progress: Progress = silent, prefect_file: Path = PREFECT_FILE) -> Stack:
     """Start what these settings require and is not running yet; return when all of it is ready.
 
     Prefect's server, worker and deployments are always started; Label Studio unless ``label_studio_url`` is another
@@ -51,7 +51,7 @@ def up(settings: Settings | None = None, progress: Progress = silent, prefect_fi
     call generates passwords and tokens: read the settings again afterwards.
 
     Args:
-        settings: default ``get_settings()``.
+        settings: what to start, and where.
         progress: shows each program until it is ready.
         prefect_file: the flows to deploy.
 
@@ -61,7 +61,6 @@ def up(settings: Settings | None = None, progress: Progress = silent, prefect_fi
         ServiceError: when a port is taken, a program is not installed or does not become ready; what this
             call started is stopped again.
     """
-    settings = settings or get_settings()
     require_installed(local_programs(settings))
     home = make_home(settings)
     with lock_of(SERVICES, home):
@@ -89,13 +88,12 @@ def up(settings: Settings | None = None, progress: Progress = silent, prefect_fi
     return now.model_copy(update={"started": [program.name for program in wanted], "notes": [*now.notes, *notes]})
 
 
-def down(settings: Settings | None = None) -> Stack:
+def down(settings: Settings) -> Stack:
     """Stop everything that ``up`` started for this home; runs, annotations and secrets are kept.
 
     Raises:
         ServiceError: when the process manager does not stop.
     """
-    settings = settings or get_settings()
     supervisor = Supervisor(settings.home.resolve())
     if supervisor.is_running():
         ran = [name for name, info in supervisor.states().items() if info["statename"] in ACTIVE]

@@ -12,7 +12,7 @@ from typing import Any
 import psutil
 
 from abcdlink.errors import InputError, as_sentences, counted
-from abcdlink.settings import PROJECT_ROOT, SECRETS_FILE, Settings, get_settings
+from abcdlink.settings import PROJECT_ROOT, SECRETS_FILE, Settings
 from services import SILENT_SECONDS, Service, ServiceState, Stack, read_heartbeat
 from services.credentials import COORDINATOR, PREFECT_AUTH, with_secrets
 from services.health import answers, holder, is_free, is_local, llm_models
@@ -24,9 +24,9 @@ MEGABYTE = 1024 * 1024
 MINUTE, HOUR = 60, 3600
 
 
-def status(settings: Settings | None = None) -> Stack:
+def status(settings: Settings) -> Stack:
     """Return the state of every service that these settings name, in this home and elsewhere."""
-    settings = with_secrets(settings or get_settings())
+    settings = with_secrets(settings)
     supervisor = Supervisor(settings.home.resolve())
     infos = supervisor.states() if supervisor.is_running() else {}
     looks: list[Callable[[], Service]] = [

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from abcdlink.store import Store
 
 
+RetrieversOption = Annotated[str, typer.Option(help="Comma-separated names of retrievers and learned linkers.")]
 FoldsOption = Annotated[int, typer.Option(min=3, help="Number of folds of the pairs, where something is fitted.")]
 AimOption = Annotated[
     Aim,
@@ -52,9 +53,7 @@ def benchmark(
         list[str],
         typer.Argument(metavar="CORPUS...", help="Corpus folders with gold links, as `abcdlink import` writes them."),
     ],
-    retrievers: Annotated[
-        str, typer.Option(help="Comma-separated names of retrievers and learned linkers.")
-    ] = "bm25,all-minilm-l6-v2,hybrid",
+    retrievers: RetrieversOption = "bm25,all-minilm-l6-v2,hybrid",
     cutoffs: Annotated[
         str, typer.Option(help="Comma-separated values of k and rules: threshold, share, gap, softmax, expected-f1.")
     ] = "1,3,5,7,10,20",
@@ -150,9 +149,7 @@ def benchmark(
 def run_benchmark(
     run: RunArgument,
     domain: RunDomainOption = "",
-    retrievers: Annotated[
-        str, typer.Option(help="Comma-separated names of retrievers and learned linkers.")
-    ] = "bm25,all-minilm-l6-v2,hybrid,learned-logistic",
+    retrievers: RetrieversOption = "bm25,all-minilm-l6-v2,hybrid,learned-logistic",
     cutoffs: Annotated[
         str, typer.Option(help="Comma-separated values of k, and rules, as in `abcdlink benchmark`.")
     ] = "1,3,5,7,10,20,expected-f1",

@@ -35,7 +35,7 @@ SCHEMA = {
     "additionalProperties": False,
 }
 
-SIZE = Size(sentences=5, targets=(1, 1, 1), distinct=3)
+SIZE = Size(sentences=3, targets=(1, 1), distinct=2)
 
 
 def question(text: str) -> Question:
