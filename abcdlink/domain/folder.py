@@ -149,8 +149,7 @@ class Domain:
 
     @cached_property
     def _loader(self) -> PromptLoader:
-        shared = SHIPPED / SHARED
-        folders = [*self._folders, *(shared / setting for setting in self._variants), shared]
+        folders = [*self._folders, *(SHIPPED / SHARED / setting for setting in self._variants), SHIPPED / SHARED]
         return PromptLoader(folders, encoding="utf-8-sig")
 
     @cached_property
@@ -168,8 +167,8 @@ class Domain:
         try:
             return self._templates.get_template(template).render(domain=self, **values).strip()
         except FAULTS as error:
-            fault = str(error) or type(error).__name__
-            msg = f"the prompt template {template} of domain {self.name!r} cannot be used: {fault}"
+            unusable = f"the prompt template {template} of domain {self.name!r} cannot be used"
+            msg = f"{unusable}: {str(error) or type(error).__name__}"
             raise InputError(msg, f"correct it in {self.folder}, or remove it to use the shared one") from None
 
     def template_texts(self, template: str) -> list[str]:

@@ -204,7 +204,13 @@ def refit(name: str, before: Known, judged: Known, said: Sequence[Said]) -> Lear
             log_odds[here] = fitted(~here).decision_function(rows.features[here])
         estimator = fitted(np.ones(len(rows.linked), bool))
     model = Model(estimator, *fit_line(log_odds, rows.linked, 1 / chance))
-    return LearnedLinker(name, _fitted_on(before.corpus, corpus), model)
+    first, second = FittedOn.of(before.corpus), FittedOn.of(corpus)
+    fitted_on = FittedOn(
+        corpus=f"{before.corpus.name} and judgments of {corpus.name}",
+        sources=first.sources + second.sources,
+        pairs=tuple(sorted({*first.pairs, *second.pairs})),
+    )
+    return LearnedLinker(name, fitted_on, model)
 
 
 def _judged_only(corpus: Corpus, said: Sequence[Said]) -> Corpus:
@@ -238,12 +244,3 @@ def _rows(features: Features, corpus: Corpus, said: Sequence[Said]) -> tuple[Tra
         chances += [one.chance for one in here]
         start += len(source.sentences)
     return Training(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True))), np.array(chances)
-
-
-def _fitted_on(before: Corpus, judged: Corpus) -> FittedOn:
-    first, second = FittedOn.of(before), FittedOn.of(judged)
-    return FittedOn(
-        corpus=f"{before.name} and judgments of {judged.name}",
-        sources=first.sources + second.sources,
-        pairs=tuple(sorted({*first.pairs, *second.pairs})),
-    )

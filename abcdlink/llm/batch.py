@@ -99,7 +99,10 @@ def submit(llm: LLM, questions: Sequence[Question]) -> BatchTicket:
     store = _store(llm)
     with lock_of(LLM_BATCH, llm.settings.home), _trouble(llm, "submit a batch"):
         llm.know()
-        waiting = {item.question: batch.name for batch in _under_way(llm, store) for item in store.items(batch)}
+        pending = [batch for batch in store.batches() if not batch.ended]
+        # One whose process stopped while sending is sent first.
+        pending = [batch if batch.id else _resume(llm, store, batch) for batch in pending]
+        waiting = {item.question: batch.name for batch in pending for item in store.items(batch)}
         distinct = {llm.key(question): question for question in questions}
         still_open = {key: question for key, question in distinct.items() if llm.kept(question) is None}
         names = {waiting[key] for key in still_open if key in waiting}
@@ -197,11 +200,6 @@ def _create(llm: LLM, store: BatchStore, file: _File) -> Batch:
         store.forget(batch)
         raise llm.budget.error(file.most)
     return _send(llm, store, batch)
-
-
-def _under_way(llm: LLM, store: BatchStore) -> list[Batch]:
-    """Return the pending batches; one whose process stopped while sending is sent first."""
-    return [batch if batch.id else _resume(llm, store, batch) for batch in store.batches() if not batch.ended]
 
 
 def _resume(llm: LLM, store: BatchStore, batch: Batch) -> Batch:

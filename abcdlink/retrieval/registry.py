@@ -178,7 +178,7 @@ def get_retriever(name: str, language: str = ENGLISH) -> Retriever:
         retriever.name = name
         return retriever
     model = MODELS.get(name) or _named(name)
-    return _cross_encoder(name, model) if model.family is Family.CROSS else _embedded(name, model)
+    return _with_model(name, model)
 
 
 def _named(name: str) -> Model:
@@ -193,15 +193,11 @@ def _named(name: str) -> Model:
     return Model(Family(prefix), hub)
 
 
-def _cross_encoder(name: str, model: Model) -> Retriever:
-    from abcdlink.retrieval.vectors import CrossEncoder
+def _with_model(name: str, model: Model) -> Retriever:
+    from abcdlink.retrieval.vectors import CrossEncoder, Dense, Embedder, Sparse
 
-    return CrossEncoder(name, Use(locate(model.hub), max_length=model.max_length))
-
-
-def _embedded(name: str, model: Model) -> Retriever:
-    from abcdlink.retrieval.vectors import Dense, Embedder, Sparse
-
+    if model.family is Family.CROSS:
+        return CrossEncoder(name, Use(locate(model.hub), max_length=model.max_length))
     source, target = _uses(model)
     encoder: type[Encoder] = DenseEncoder if model.family is Family.DENSE else SparseEncoder
     retriever = Dense if model.family is Family.DENSE else Sparse

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
-from types import MappingProxyType
+from typing import Any
 
 from pydantic import Field, model_validator
 
@@ -89,9 +89,9 @@ class PoolCounts(Record):
     candidates: int
     batches: dict[int, int]
     methods: dict[str, int]
-    filtered: dict[str, int]
+    filtered: dict[str, int] = Field(default_factory=dict)
     targets_left_out: dict[str, int] = Field(default_factory=dict)
-    refused: int
+    refused: int = 0
 
     @property
     def rows(self) -> list[tuple[str, int]]:
@@ -104,16 +104,8 @@ class PoolCounts(Record):
         ]
 
     @classmethod
-    def of(
-        cls,
-        pools: Sequence[Pool],
-        mode: PoolMode,
-        *,
-        filtered: Mapping[str, int] = MappingProxyType({}),
-        targets_left_out: Mapping[str, int] = MappingProxyType({}),
-        refused: int = 0,
-    ) -> PoolCounts:
-        """Count pools; what was left out of them is told."""
+    def of(cls, pools: Sequence[Pool], mode: PoolMode, **left_out: Any) -> PoolCounts:  # noqa: ANN401 - other fields
+        """Count pools; ``left_out``: the fields that say what was left out of them."""
         methods = Counter(candidate.method for pool in pools for candidate in pool.candidates)
         return cls(
             mode=mode,
@@ -121,9 +113,7 @@ class PoolCounts(Record):
             candidates=methods.total(),
             batches=dict(sorted(Counter(pool.batch for pool in pools).items())),
             methods=dict(methods),
-            filtered=dict(filtered),
-            targets_left_out=dict(targets_left_out),
-            refused=refused,
+            **left_out,
         )
 
 
