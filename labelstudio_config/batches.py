@@ -155,6 +155,9 @@ def requeue(store: Store, batch: int) -> list[str]:
         who = f"{account} ({name(account)})"
         doubled = f"{who} answered the task {one[1]} in two projects: someone else will be offered it"
         said.append(doubled if one in twice else f"{who} will be offered the task {one[1]} again")
+    if said and pulled_of(store, batch):
+        pull = f"`abcdlink annotate pull {store.key} --batch {batch}`"
+        said.append(f"batch {batch} has been pulled, and nothing waits for these answers: {pull} then counts them")
     return said or ["nobody skipped a task of this batch"]
 
 

@@ -188,6 +188,8 @@ def test_skipped_tasks_are_offered_again_and_awaited(
     finish(store)
     assert store.read_records(batch_file(1, "skips.jsonl"), Skip) == []
     assert requeue(store, 1) == ["nobody skipped a task of this batch"]
+    server.answer(keys[0], ADA, skipped=True)
+    assert "annotate pull" in requeue(store, 1)[-1]
 
 
 def test_duplicates_left_by_a_killed_push_are_removed(
