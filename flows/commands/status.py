@@ -83,6 +83,11 @@ def show_now(store: Store, json: bool) -> None:
         print_json({**now.model_dump(mode="json"), "headline": now.headline, "problem": problem})
         return
     _print_lines(now.plain(), problem)
+    if any(waiting.kind is WaitsFor.NOBODY for _, waiting in all_waiting(store)):
+        from services.health import answers
+
+        if not answers(f"{os.environ['PREFECT_API_URL']}/health"):
+            say("Prefect does not answer, so nothing is at work: run `abcdlink up`, after which this goes on.")
 
 
 def _surroundings(store: Store) -> Surroundings:

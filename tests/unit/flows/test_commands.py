@@ -368,3 +368,12 @@ def test_a_setting_that_prefect_refuses_is_one_clear_error(run: Store, monkeypat
     monkeypatch.setattr("prefect.deployments.run_deployment", refuse)
     with pytest.raises(InputError, match=r"flow annotate is invalid: field 'annotation.reminder_block': no slash"):
         call("annotate", "start", "harbour", "--reminders", "slack")
+
+
+@pytest.mark.usefixtures("isolated_home")
+def test_status_says_when_nothing_can_be_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:9/api")
+    store = open_run(RUN)
+    store.note("run", {})
+    wait_for(store, "f1", "annotate", WaitsFor.NOBODY)
+    assert "Prefect does not answer, so nothing is at work: run `abcdlink up`" in call("status", RUN)
