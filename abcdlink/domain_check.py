@@ -145,7 +145,7 @@ def _sentence_question(domain: Domain, target: Document, *, linked: bool) -> Que
 
 def _remarks(domain: Domain) -> Iterator[str]:
     yield from _unchanged(domain)
-    known = {path.name for path in (SHIPPED / SHARED).rglob("*.j2")}
+    known = {path.name for path in SHARED.rglob("*.j2")}
     for name in sorted({path.name for path in domain.folder.rglob("*.j2")} - known):
         yield f"{name} replaces no prompt: nothing reads it unless another template includes it"
     paper = domain.settings.setting is Setting.PAPER  # whose examples are links only

@@ -28,7 +28,7 @@ SETTINGS_FILE = "domain.toml"
 EXAMPLES, GENERATION_EXAMPLE = "examples.jsonl", "generation.json"
 SHIPPED = PROJECT_ROOT / "prompts"
 """The domains that come with abcdlink, and the prompts that all domains share."""
-SHARED = "shared"
+SHARED = SHIPPED / "shared"
 AT = "@"
 """Stands between the name or folder of a domain and a setting of it: ``news@paper``."""
 COMMENT = re.compile(r"\{#.*?#\}\s*", re.DOTALL)
@@ -149,7 +149,7 @@ class Domain:
 
     @cached_property
     def _loader(self) -> PromptLoader:
-        folders = [*self._folders, *(SHIPPED / SHARED / setting for setting in self._variants), SHIPPED / SHARED]
+        folders = [*self._folders, *(SHARED / setting for setting in self._variants), SHARED]
         return PromptLoader(folders, encoding="utf-8-sig")
 
     @cached_property
@@ -179,10 +179,10 @@ class Domain:
     @cached_property
     def prompt_hashes(self) -> dict[str, str]:
         """File name -> first 12 hex digits of its SHA-256, for all texts that reach a model or a person."""
-        files = {path.name: path for path in sorted((SHIPPED / SHARED).glob("*.j2"))}
+        files = {path.name: path for path in sorted(SHARED.glob("*.j2"))}
         files |= {path.name: path for path in sorted(self.folder.iterdir()) if path.is_file()}
         for setting in self._variants:
-            for folder in (SHIPPED / SHARED / setting, self.folder / setting):
+            for folder in (SHARED / setting, self.folder / setting):
                 files |= {f"{setting}/{path.name}": path for path in sorted(folder.glob("*")) if path.is_file()}
         return {name: hashlib.sha256(path.read_bytes()).hexdigest()[:12] for name, path in files.items()}
 
@@ -228,9 +228,8 @@ def find_domain(name: str) -> Domain:
         for place in places:
             if (place / SETTINGS_FILE).is_file():
                 return Domain(place.resolve(), one_of(Setting, of_setting, "setting") if of_setting else None)
-        searched = places
     known = sorted({file.parent.name for root in roots for file in root.glob(f"*/{SETTINGS_FILE}")})
-    msg = f"there is no domain {plain or name!r} (looked in {', '.join(map(str, dict.fromkeys(searched)))})"
+    msg = f"there is no domain {plain or name!r} (looked in {', '.join(map(str, dict.fromkeys(places)))})"
     raise InputError(
         msg, f"use one of {', '.join(known)}, a path, or make one with `abcdlink init {Path(plain or name).name}`"
     )
