@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from abcdlink.corpus.records import Record
 from abcdlink.errors import one_of
-from abcdlink.export.card import card
+from abcdlink.export.card import CONFIGURATIONS, card
 from abcdlink.export.dataset import Dataset, Files, LabelledCandidate, gather
 from abcdlink.export.standoff import brat_files, uima_files
 from abcdlink.judgments import Label, LabelRule
@@ -175,13 +175,9 @@ def huggingface_files(dataset: Dataset) -> Files:
     Raises:
         InputError: when the run's domain, whose guidelines the card shows, is not found.
     """
-    return Files(
-        {
-            f"{HUGGINGFACE}/data/links.parquet": as_parquet(links_table(dataset.candidates)),
-            f"{HUGGINGFACE}/data/sentences.parquet": as_parquet(sentences_table(dataset)),
-            f"{HUGGINGFACE}/README.md": card(dataset).encode(),
-        }
-    )
+    tables = {"links": as_parquet(links_table(dataset.candidates)), "sentences": as_parquet(sentences_table(dataset))}
+    files = {f"{HUGGINGFACE}/{CONFIGURATIONS[name]}": table for name, table in tables.items()}
+    return Files({**files, f"{HUGGINGFACE}/README.md": card(dataset, tables).encode()})
 
 
 FOLDER = "dataset"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from functools import partial
+from hashlib import blake2b
 from typing import Any
 
 from abcdlink import __version__
@@ -24,8 +26,8 @@ LICENCE_IDENTIFIER = re.compile(r"[a-z0-9][a-z0-9.-]*")
 HEADING = re.compile(r"^(?=#{1,4} )", re.MULTILINE)
 
 
-def card(dataset: Dataset) -> str:
-    """Return the data card in Markdown with its head in YAML.
+def card(dataset: Dataset, tables: Mapping[str, bytes]) -> str:
+    """Return the data card in Markdown with its head in YAML; ``tables``: the files by the names of configurations.
 
     Raises:
         InputError: when the run's domain is not found.
@@ -42,7 +44,7 @@ def card(dataset: Dataset) -> str:
         "percent": partial(_number, form=".1%"),
     }
     return environment.get_template("card.md.j2").render(
-        head=yaml.safe_dump(_head(dataset, domain), allow_unicode=True, sort_keys=False, width=1_000),
+        head=yaml.safe_dump(_head(dataset, domain, tables), allow_unicode=True, sort_keys=False, width=1_000),
         domain=domain.settings,
         # Their headings two levels lower, below the card's own.
         guidelines=HEADING.sub("##", newest_guidelines(dataset.store, domain.guidelines)),
@@ -63,8 +65,12 @@ def card(dataset: Dataset) -> str:
     )
 
 
-def _head(dataset: Dataset, domain: Domain) -> dict[str, Any]:
-    """Return the head that the Hugging Face hub and ``datasets`` read."""
+def _head(dataset: Dataset, domain: Domain, tables: Mapping[str, bytes]) -> dict[str, Any]:
+    """Return the head that the Hugging Face hub and ``datasets`` read.
+
+    ``datasets`` keeps what it has loaded by the name of the folder and the configurations: each describes itself by a
+    hash of its table, so that it never takes another data set's, or one exported before, for this one.
+    """
     rows = len(dataset.candidates)
     simulated = {"annotations_creators": ["machine-generated"]} if dataset.simulated else {}
     return {
@@ -76,7 +82,12 @@ def _head(dataset: Dataset, domain: Domain) -> dict[str, Any]:
         "size_categories": [next((name for size, name in SIZES if rows < size), "n>1M")],
         "tags": ["cross-document", "sentence-linking", *(["simulated-annotators"] if dataset.simulated else [])],
         "configs": [
-            {"config_name": name, "data_files": [{"split": "train", "path": path}], "default": index == 0}
+            {
+                "config_name": name,
+                "description": blake2b(tables[name], digest_size=8).hexdigest(),
+                "data_files": [{"split": "train", "path": path}],
+                "default": index == 0,
+            }
             for index, (name, path) in enumerate(CONFIGURATIONS.items())
         ],
     }

@@ -64,6 +64,19 @@ def test_datasets_loads_the_folder_with_all_rows(tmp_path: Path, monkeypatch: py
     ]
 
 
+def test_datasets_takes_no_earlier_export_for_this_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """It keeps what it has loaded by the name of the folder, which is the same in every run."""
+    import datasets
+
+    monkeypatch.setattr("datasets.config.HF_DATASETS_OFFLINE", True)
+    datasets.disable_progress_bars()
+    store = hostile_run(tmp_path)
+    for rule in ("both", "majority"):
+        export_dataset(store, "huggingface", rule)
+        loaded = datasets.load_dataset(store.where("dataset/huggingface"), split="train", cache_dir=str(tmp_path / "c"))
+        assert set(loaded["rule"]) == {rule}
+
+
 def test_the_card_counts_judgments(store: Store, plain: tuple[dict, str]):
     _, text = plain
     judgments = store.read_records("judgments.jsonl", Judgment)
