@@ -15,7 +15,7 @@ import regex
 from abcdlink.corpus import marks
 from abcdlink.corpus.records import Document, Sentence
 from abcdlink.errors import InputError
-from abcdlink.languages import require, spacy
+from abcdlink.languages import begins_small, require, spacy
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -162,7 +162,8 @@ def _is_boundary(text: str, following: str, goes_on: re.Pattern[str] | None, car
         and marks.TOUCHING.search(before)
         and not marks.MAY_TOUCH.match(after)
     )
-    dashed = marks.DASH.match(after) and (marks.DATELINE.match(before) or marks.QUOTED.search(before))
+    aside = begins_small(after[1:].lstrip())
+    dashed = marks.DASH.match(after) and (aside or marks.DATELINE.match(before) or marks.QUOTED.search(before))
     named = marks.TITLE.search(before) or marks.INITIAL.search(before) or (goes_on and goes_on.search(before))
     titled = named and regex.match(r"\p{Lu}", after)
     shortened = marks.NEVER_LAST.search(before) or marks.NEVER_LAST_ELSEWHERE.search(before)

@@ -189,6 +189,7 @@ def test_hard_boundaries_are_found_with_few_false_ones(rules):
         ("en", ["It was signed on 21 May.", "A copy was sent.", "By May. 5 all had it."]),
         ("en", ["“It costs €3 million.”", "€1 million is paid.", "(Crowd: “No!”)", "I can’t hear you."]),
         ("en", ["Read more: Who pays? | Five things to know"]),
+        ("en", ["They hired 4,000 – four thousand! – and not one of them came.", "– Nobody saw it."]),
         ("en", ["She teaches art.", "I teach music.", "See art. I of the treaty, art. III and ill. I, p. 5."]),
         ("en", ["Let it rest for 15 min.", "Shape it into a ball.", "Rise for 2 hrs.", "“Then bake”, she said."]),
         ("en", ["Bake for 15 to 20 min. or until brown.", "The record is 9.8 sec.", "Nobody was faster."]),
