@@ -12,9 +12,9 @@ from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from abcdlink.corpus.records import Record
+from abcdlink.corpus.records import Record, with_new_names
 from abcdlink.errors import counted
 from abcdlink.interannotator.acceptance import Acceptance, acceptance_of, aggregates_of, links_by_annotator
 from abcdlink.interannotator.groups import Group, by_annotator_pair, by_key, first, grouped, tables_of
@@ -216,6 +216,11 @@ class Agreement(Measures):
     batches: dict[int, Measures]
     annotator_pairs: dict[str, Measures] = Field({})
     multiple: MultipleMeasures | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_earlier_name(cls, data: Any) -> Any:  # noqa: ANN401 - whatever is to be validated
+        return with_new_names(data, couples="annotator_pairs")
 
 
 def keep_agreement(store: Store, batch: int, overlap: int) -> Agreement:

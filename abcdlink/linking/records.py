@@ -57,6 +57,16 @@ class Setup(StrEnum):
     LLM_ONLY = "llm-only"
     """One source sentence and every sentence of the target document: no retriever chooses candidates."""
 
+    @classmethod
+    def _missing_(cls, value: object) -> Setup | None:
+        """Read a name from runs of earlier versions."""
+        return cls.LLM_ONLY if value == "alone" else None
+
+
+def current_name(approach: str) -> str:
+    """Return the current name of an approach, from a run of any version."""
+    return approach.replace("llm-alone-", "llm-only-")
+
 
 class Scoring(StrEnum):
     """What an LLM's links come from."""

@@ -25,9 +25,13 @@ VERSION = 2
 
 
 class _About(Record):
-    """What is stored about a linker beside its model."""
+    """What is stored about a linker beside its model.
+
+    ``position``: whether it uses the positions of sentences in their documents, as some earlier versions did.
+    """
 
     name: str
+    position: bool = False
     fitted_on: FittedOn
     scikit_learn: str
     slope: float = 1.0
@@ -74,7 +78,7 @@ def from_bytes(data: bytes, where: str) -> LearnedLinker | FittedLinker:
         read_name(about.name)
     except (KeyError, TypeError, ValidationError, InputError):
         raise _unusable(where, "it has no valid description") from None
-    if about.features != VERSION:
+    if about.features != VERSION or about.position:
         raise _unusable(where, "it was learned by another version of this program")
     if about.scikit_learn != version("scikit-learn"):
         problem = f"it was made with scikit-learn {about.scikit_learn}, but this is {version('scikit-learn')}"

@@ -18,7 +18,7 @@ from abcdlink.evaluation.results import ApproachResult
 from abcdlink.evaluation.scores import PAPER_CUTOFFS, macro_by_cutoff, score_ranking
 from abcdlink.layout import BENCHMARK, CUTOFFS, GENERATION, SCORES, SHORTLIST, SYNTHETIC, benchmark_file
 from abcdlink.linking.learners import is_learned
-from abcdlink.linking.records import CASCADE, Approach
+from abcdlink.linking.records import CASCADE, Approach, current_name
 from abcdlink.llm.profiles import is_same_model
 from abcdlink.llm.records import Usage
 from abcdlink.stages.decide import Cascade, DecisionPart, read_decisions
@@ -96,7 +96,9 @@ def read_scores(store: Store, corpus_name: str = SYNTHETIC) -> pd.DataFrame:
     """Return the stored scores of each approach on each source; raises ``InputError`` if there are none yet."""
     name = benchmark_file(corpus_name, SCORES)
     store.require(name, STAGE)
-    return store.read_table(name, ("approach", "pair", "source"), ("precision", "recall", "f1"))
+    table = store.read_table(name, ("approach", "pair", "source"), ("precision", "recall", "f1"))
+    former = {name: current_name(name) for name in table["approach"].unique() if name != current_name(name)}
+    return table.assign(approach=table["approach"].replace(former)) if former else table
 
 
 def why_not_fitted(store: Store, plan: BenchmarkPlan, corpus_name: str = SYNTHETIC) -> str:

@@ -70,6 +70,12 @@ def part_count(store: Store, corpus_name: str) -> int:
     return len(parts_of(read_corpus_from(store, corpus_name).pairs, PART_SIZE))
 
 
+def _part_name(store: Store, corpus_name: str, approach: Approach, part: int) -> str:
+    """Return the file of a part, or that of an earlier version of this program if the run has one."""
+    former = decision_part(corpus_name, approach.name.replace("llm-only-", "llm-alone-"), part)
+    return former if store.exists(former) else decision_part(corpus_name, approach.name, part)
+
+
 def decide_part(
     store: Store, corpus_name: str, domain: Domain, approach: Approach, part: int, progress: Progress = silent
 ) -> None:
@@ -86,7 +92,7 @@ def decide_part(
         ServiceError: when the LLM answered no question.
     """
     approach = approach.asked
-    name = decision_part(corpus_name, approach.name, part)
+    name = _part_name(store, corpus_name, approach, part)
     version = prompts_of(domain, approach).hash
     if store.exists(name):
         _require_same(store, name, domain, version, approach)
@@ -132,7 +138,7 @@ def _models_of(approach: Approach) -> str:
 
 def _smaller_part(store: Store, corpus_name: str, approach: Approach, part: int) -> DecisionPart | None:
     """Return what the smaller model of a cascade decided, if it did."""
-    name = decision_part(corpus_name, approach.smaller.name, part) if approach.smaller else ""
+    name = _part_name(store, corpus_name, approach.smaller, part) if approach.smaller else ""
     return store.read_record(name, DecisionPart) if name and store.exists(name) else None
 
 
@@ -202,7 +208,7 @@ def questions_left(store: Store, corpus_name: str, domain: Domain, approach: App
     approach = approach.asked
     corpus = read_corpus_from(store, corpus_name)
     parts = parts_of(corpus.pairs, PART_SIZE)
-    names = [decision_part(corpus_name, approach.name, part) for part in range(len(parts))]
+    names = [_part_name(store, corpus_name, approach, part) for part in range(len(parts))]
     pairs = [pair for name, part in zip(names, parts, strict=True) if not store.exists(name) for pair in part]
     if not pairs:
         return []
@@ -267,7 +273,7 @@ def read_decisions(store: Store, corpus_name: str, approach: Approach) -> Decisi
         FileNotFoundError: when a part is missing.
         InputError: when parts differ in prompts or model.
     """
-    names = [decision_part(corpus_name, approach.asked.name, n) for n in range(part_count(store, corpus_name))]
+    names = [_part_name(store, corpus_name, approach.asked, n) for n in range(part_count(store, corpus_name))]
     read = [store.read_record(name, DecisionPart) for name in names]
     versions = list(dict.fromkeys((part.prompt_hash, part.model) for part in read))
     if len(versions) > 1:

@@ -20,7 +20,7 @@ from abcdlink.linking.cutoffs import chosen, cross_fitted
 from abcdlink.linking.decisions import decide_chosen, decide_scored, scored_rankings
 from abcdlink.linking.fitted import FittedCutoff
 from abcdlink.linking.learners import gives_probabilities
-from abcdlink.linking.records import Approach, ApproachKind, CutoffRule, Decision
+from abcdlink.linking.records import Approach, ApproachKind, CutoffRule, Decision, current_name
 from abcdlink.stages import benchmark as benchmarked
 from abcdlink.stages.benchmark import read_benchmark, read_scores
 from abcdlink.stages.decide import read_decisions
@@ -60,7 +60,8 @@ def _choose(store: Store, rule: ShortlistRule) -> Shortlist:
     lengths = Lengths(benchmark=mean_target_sentences(synthetic), annotated=mean_target_sentences(natural))
     decided = partial(benchmarked_links, store, synthetic)
     choice = shortlist(results, read_scores(store), rule, lengths, decided)
-    cutoffs = store.read_json(CUTOFFS, dict[str, FittedCutoff])
+    kept = store.read_json(CUTOFFS, dict[str, FittedCutoff])
+    cutoffs = {current_name(name): fitted for name, fitted in kept.items()}
     fitted = {a.name: cutoffs[a.name] for a in choice.approaches if a.name in cutoffs}
     return choice.model_copy(update={"fitted": fitted})
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
+from typing import Any
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from abcdlink.corpus.counts import CorpusCounts, count
 from abcdlink.corpus.records import Corpus, Document, Record
@@ -70,6 +71,13 @@ class Validation(Record):
     differences: tuple[StyleDifference, ...] = ()
     flags: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_earlier(cls, data: Any) -> Any:  # noqa: ANN401 - whatever is to be validated
+        """Read what earlier versions stored: the means of two corpora, which the styles give too."""
+        former = {"sources_with_links", "links_per_source", "synthetic", "natural"}
+        return {name: value for name, value in data.items() if name not in former} if isinstance(data, dict) else data
 
     @property
     def measures(self) -> dict[str, float | int | None]:

@@ -12,7 +12,7 @@ from abcdlink.languages import share_copied, words
 from abcdlink.report.pictures.of_people import validation_pictures
 from abcdlink.stages.generate import run_validation
 from abcdlink.store import open_run
-from abcdlink.validation import cliffs_delta, style_of, validate
+from abcdlink.validation import Validation, cliffs_delta, style_of, validate
 from abcdlink.validation.style import mtld, type_token_ratio
 from tests.helpers import builders
 
@@ -123,6 +123,12 @@ def test_pictures_show_every_available_measure_by_corpus():
     assert "Flesch reading ease" in made
     assert "synthetic: median 2.00, from 2.00 to 2.00, 2 documents" in made["sentences"]
     assert "synthetic: source sentences with links 50%" in made["links"]
+
+
+def test_results_of_earlier_versions_can_be_read():
+    kept = {"pairs": 6, "links": 9, "sources_with_links": 7, "links_per_source": 1.3, "overlap": 0.2, "duplicates": 0}
+    kept |= {"synthetic": {"documents": 6}, "natural": {"documents": 6}, "flags": ["too long"]}
+    assert Validation.model_validate(kept).flags == ("too long",)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from abcdlink.interannotator.measures import agreement
+from abcdlink.interannotator.measures import Agreement, agreement
 from abcdlink.interannotator.multiple import ONE_LABEL, alpha_estimate, fleiss_estimate
 from tests.helpers.agreement_examples import task
 
@@ -110,6 +110,8 @@ def test_a_summary_of_three_annotators_has_both_measures_and_each_pair():
         assert result.annotator_pairs[name].kappa == pytest.approx(alone.kappa)
         assert result.annotator_pairs[name].judged == 10
     assert len(result.annotator_pairs) == 3
+    earlier = result.model_dump_json().replace("annotator_pairs", "couples")
+    assert Agreement.model_validate_json(earlier) == result
 
 
 def test_two_annotators_need_no_measure_of_many():

@@ -37,6 +37,7 @@ SCORINGS = (ANSWER, VOTES, PROBABILITY, THRESHOLD)
             "hybrid@7+llm-pairwise-2",
         ),
         ({"kind": "llm", "prompt_mode": 4, "setup": "llm-only"}, "llm-only-4"),
+        ({"kind": "llm", "prompt_mode": 4, "setup": "alone"}, "llm-only-4"),  # written by earlier versions
         (
             {"kind": "llm", "retriever": "a/b", "cutoff": 7, "prompt_mode": 4, "scoring": "votes", "samples": 5},
             "a/b@7+llm-listwise-4-votes5",

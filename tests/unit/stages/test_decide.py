@@ -195,6 +195,22 @@ def test_a_server_without_probabilities_is_refused_before_anything_is_asked(stor
     assert not server.questions
 
 
+def test_decisions_of_an_earlier_version_are_not_asked_again(store, serve):
+    with serve(FakeLLM(fits)) as server:
+        decide_all(store)
+        parts = [decision_part(CORPUS, LLM_ONLY.name, part) for part in range(part_count(store, CORPUS))]
+        for name in parts:
+            store.write_text(
+                name.replace("llm-only", "llm-alone"), store.read_text(name).replace("llm-only", "llm-alone")
+            )
+            store.folder.remove(name)
+        asked = len(server.questions)
+        decide_all(store)
+        assert len(server.questions) == asked
+        assert not any(map(store.exists, parts))
+    assert len(read_decisions(store, CORPUS, LLM_ONLY).decisions) == SOURCES
+
+
 class Settings(Record):
     """Settings of a stage whose second field was added in a later version."""
 
@@ -203,7 +219,7 @@ class Settings(Record):
 
 
 def test_a_stage_begun_by_an_earlier_version_resumes_only_with_the_same_settings(store):
-    store.note("inputs", {"of": {"setups": ["llm-only"]}, "gone": {"setups": ["llm-only"], "removed": 1}})
+    store.note("inputs", {"of": {"setups": ["alone"]}, "gone": {"setups": ["alone"], "removed": 1}})
     assert not is_done(store, "of", "result.json", Settings(setups=(Setup.LLM_ONLY,)))
     for stage, asked in (
         ("of", Settings(setups=(Setup.LLM_ONLY,), later=4)),
