@@ -14,7 +14,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, Field, ValidationError, ValidationInfo, field_validator
+from pydantic import AfterValidator, BaseModel, Field, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticKnownError, PydanticSerializationError, to_json
 
 from abcdlink.corpus.records import Record
@@ -64,6 +64,8 @@ Task = dict[str, Any]
 """A task as Label Studio exports it, without the documents: these are in the run folder already."""
 
 
+DIGEST_DIGITS = 16
+
 DELETED_ACCOUNT = 0
 """Stands for the account of an annotation if it was gone before the annotation was first seen."""
 
@@ -107,6 +109,17 @@ class History(Record):
     tasks: tuple[Annotated[Task, AfterValidator(_is_task)], ...] = ()
     gone: tuple[GoneTask, ...] = ()
     earlier: tuple[Earlier, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_one_project(cls, values: Any) -> Any:  # noqa: ANN401 - whatever was kept
+        """Read what was kept while there was one project: its id, and whether it was there."""
+        if isinstance(values, dict) and "project" in values:
+            number, there = values["project"], values["there"]
+            tasks = [{"project": number, **task} for task in values.get("tasks", ())]
+            rest = {name: value for name, value in values.items() if name != "project"}
+            return {**rest, "there": (number,) if there else (), "tasks": tasks}
+        return values
 
 
 def remember(
@@ -173,7 +186,7 @@ def is_its_authors(annotation: Mapping[str, Any]) -> bool:
 
 def digest_of(data: Mapping[str, Any]) -> str:
     """Return the digest of the data of a task, its key included: 16 hex digits of a SHA-256."""
-    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:16]
+    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:DIGEST_DIGITS]
 
 
 def _account(value: Any) -> int:  # noqa: ANN401 - Label Studio gives an id, an object, or nothing

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from string import ascii_uppercase
 from typing import Any
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from abcdlink.corpus.records import Record
 from abcdlink.errors import AbcdlinkError, InputError, ServiceError, fault_in
@@ -60,6 +60,15 @@ class PushedProject(Record):
     projects: tuple[ProjectAt, ...] = Field(min_length=1)
     home: str = ""
     closed: bool = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_one_project(cls, values: Any) -> Any:  # noqa: ANN401 - whatever was kept
+        """Read the form from when a run had only one project."""
+        if isinstance(values, dict) and "project_id" in values:
+            own = {name: value for name, value in values.items() if name in ProjectAt.model_fields}
+            return {**{name: value for name, value in values.items() if name not in own}, "projects": (own,)}
+        return values
 
     @property
     def title(self) -> str:

@@ -98,6 +98,15 @@ def schedule_drops(settings: Settings) -> None:
             api.ask("PATCH", f"/deployments/{deployment['id']}/schedules/{schedule['id']}", change).raise_for_status()
 
 
+def forget_former_deployments(settings: Settings) -> None:
+    """Delete the deployments of flows that only an earlier version had."""
+    api = prefect_api(settings)
+    for deployment in api.read("POST", "/deployments/filter", {"work_pools": {"name": {"any_": [WORK_POOL]}}}):
+        file = (deployment["entrypoint"] or "").partition(":")[0]
+        if file.startswith("flows/") and not (PROJECT_ROOT / file).is_file():
+            api.ask("DELETE", f"/deployments/{deployment['id']}")
+
+
 class Deployment:
     """One `prefect deploy` in the background, for every flow, form and schedule of a Prefect file.
 
@@ -136,6 +145,7 @@ class Deployment:
         if self._process.returncode is None:
             return False
         if not self._settled:
+            forget_former_deployments(self.settings)
             if self.settings.drops_source:
                 schedule_drops(self.settings)
             self._settled = True

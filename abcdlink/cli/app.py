@@ -21,9 +21,12 @@ from abcdlink import __version__
 from abcdlink.errors import AbcdlinkError
 from abcdlink.together import ENDING
 
+STDERR = 2
 INTERRUPTED = 130
 """Exit status after Ctrl-C."""
 STOPPING = "Stopping when the calls under way have ended; Ctrl-C again stops at once."
+SHOW_CURSOR = "\x1b[?25h"
+"""What a terminal takes for: show the cursor, which a progress bar has hidden."""
 STOPPED = "Stopped. Completed work is saved: run the same command again to continue."
 PANELS = {
     "Start": ("up", "init", "import", "start", "status", "runs", "continue", "demo", "doctor", "down"),
@@ -178,14 +181,14 @@ def help_only() -> typer.Typer:
 
 def _interrupt(_signal: int, _frame: FrameType | None) -> None:
     """Stop after what is under way, such as answers that are paid for; the second time at once."""
-    from abcdlink.cli.output import err, say
-
-    if ENDING.is_set():
-        err.show_cursor()
-        say(STOPPED)
-        os._exit(INTERRUPTED)
+    again = ENDING.is_set()
     ENDING.set()
-    say(STOPPING)
+    in_terminal = os.isatty(STDERR)
+    text = f"{STOPPED if again else STOPPING}\n"
+    # Whatever else writes may be in the middle of it, so this goes around Python's buffers.
+    os.write(STDERR, f"\n{SHOW_CURSOR if again else ''}{text}".encode() if in_terminal else text.encode())
+    if again:
+        os._exit(INTERRUPTED)
     raise KeyboardInterrupt
 
 

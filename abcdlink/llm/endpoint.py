@@ -144,12 +144,12 @@ class Endpoint:
         stop_if_asked()
         if seconds:
             self._sleep(seconds)
-            stop_if_asked()
 
     def _send(self, content: dict[str, Any], limit: str) -> Reply:
         """Send once, when the rate limiter and the budget allow it."""
         import openai
 
+        stop_if_asked()
         limiter = self.state.limiter
         entered = limiter.enter(self._sleep)
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from abcdlink.store import Store
 from labelstudio_config.batches import requeue, status
 from labelstudio_config.client import CLOSED, TO_DO
 from labelstudio_config.pages.annotate import LinkingPage
-from labelstudio_config.run import read_pushed
+from labelstudio_config.run import PushedProject, known_so_far, read_pushed
 from tasks.projects import pull, push
 from tests.helpers.batch_steps import RUN, SLUG, look, pulled
 from tests.helpers.fake_label_studio import ADA, BEN, CY, FakeLabelStudio, pushed_run
@@ -83,3 +84,15 @@ def test_a_deleted_project_comes_back_with_its_open_tasks(store: Store, server: 
     assert look(store)[0].complete
     pull.fn(RUN, PAGE)
     assert {one.annotator for one in pulled(store)} == {f"annotator-{n}" for n in (1, 2, 3)}
+
+
+def test_a_record_of_a_single_project_can_still_be_read(store: Store, server: FakeLabelStudio, keys) -> None:
+    old = {"slug": SLUG, "title": "t", "project_id": 4, "url": "u", "overlap": 2, "task_keys": ["k"], "made": "m"}
+    read = PushedProject.model_validate(old)
+    assert (read.project_id, read.url, len(read.projects)) == (4, "u", 1)
+    look(store)
+    name = f"label-studio/{SLUG}/snapshot.json"
+    kept = json.loads(store.read_text(name))
+    kept |= {"project": kept.pop("there")[0], "there": True}
+    store.write_text(name, json.dumps(kept))
+    assert known_so_far(store, read_pushed(store, SLUG)).history.there == (kept["project"],)
