@@ -113,7 +113,7 @@ def test_after_ctrl_c_no_call_is_tried_again(monkeypatch: pytest.MonkeyPatch) ->
             time.sleep(0.01)
         os.kill(process.pid, signal.SIGINT)
         with stderr:
-            assert "Stopping when the calls under way have ended" in stderr.readline()
+            assert next(line for line in stderr if "Stopping when the calls under way have ended" in line)
             interrupted.set()
             assert "Completed work is saved" in stderr.read()
         process.join()
@@ -136,7 +136,7 @@ def test_a_second_ctrl_c_stops_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
             time.sleep(0.01)
         os.kill(process.pid, signal.SIGINT)
         with stderr:
-            stderr.readline()
+            assert next(line for line in stderr if "Ctrl-C again stops at once" in line)
             os.kill(process.pid, signal.SIGINT)
             assert "Completed work is saved" in stderr.read()
         process.join()
