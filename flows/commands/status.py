@@ -1,7 +1,6 @@
-"""Where a run stands: ``status``, ``runs``, and the commands that every kind of work for people has.
+"""Where a run stands: ``status``, ``runs``, and ``start``, ``status``, ``close``, ``show`` of each kind of work.
 
-Each kind has ``start``, ``status``, ``close`` and ``show``. Prefect is imported inside the functions: it takes seconds,
-and ``--help`` must not.
+Prefect is imported inside the functions: it takes seconds, and ``--help`` must not.
 """
 
 from __future__ import annotations

@@ -98,7 +98,10 @@ def test_an_interrupted_command_says_that_work_is_saved_and_exits_with_130(monke
     assert "Traceback" not in said
 
 
-def test_after_ctrl_c_no_call_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("again", [False, True])
+def test_after_ctrl_c_no_call_is_tried_again_and_a_second_one_stops_at_once(
+    again: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     interrupted = threading.Event()
 
     def held_back(_: Request) -> Response:
@@ -114,34 +117,15 @@ def test_after_ctrl_c_no_call_is_tried_again(monkeypatch: pytest.MonkeyPatch) ->
         os.kill(process.pid, signal.SIGINT)
         with stderr:
             assert next(line for line in stderr if "Stopping when the calls under way have ended" in line)
-            interrupted.set()
+            if again:
+                os.kill(process.pid, signal.SIGINT)
+            else:
+                interrupted.set()
             assert "Completed work is saved" in stderr.read()
         process.join()
+        interrupted.set()
     assert process.exitcode == 130
     assert len(server.questions) <= UNDER_WAY
-
-
-def test_a_second_ctrl_c_stops_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    ended = threading.Event()
-
-    def held_back(_: Request) -> Response:
-        ended.wait(60)
-        return error(503)
-
-    with FakeLLM(held_back) as server:
-        server.use(monkeypatch)
-        process, stderr = forked_command("generate", "spring")
-        while not server.questions:
-            assert process.is_alive()
-            time.sleep(0.01)
-        os.kill(process.pid, signal.SIGINT)
-        with stderr:
-            assert next(line for line in stderr if "Ctrl-C again stops at once" in line)
-            os.kill(process.pid, signal.SIGINT)
-            assert "Completed work is saved" in stderr.read()
-        process.join()
-        ended.set()
-    assert process.exitcode == 130
 
 
 @pytest.mark.parametrize("moment", [1, 9])
