@@ -86,7 +86,7 @@ def show_now(store: Store, json: bool) -> None:
         from services.health import answers
 
         if not answers(f"{os.environ['PREFECT_API_URL']}/health"):
-            say("Prefect does not answer, so nothing is at work: run `abcdlink up`, after which this goes on.")
+            say("Prefect does not answer. If it is stopped, nothing is at work: run `abcdlink up`, and this goes on.")
 
 
 def _surroundings(store: Store) -> Surroundings:

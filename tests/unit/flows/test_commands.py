@@ -376,4 +376,4 @@ def test_status_says_when_nothing_can_be_at_work(monkeypatch: pytest.MonkeyPatch
     store = open_run(RUN)
     store.note("run", {})
     wait_for(store, "f1", "annotate", WaitsFor.NOBODY)
-    assert "Prefect does not answer, so nothing is at work: run `abcdlink up`" in call("status", RUN)
+    assert "Prefect does not answer. If it is stopped, nothing is at work: run `abcdlink up`" in call("status", RUN)
