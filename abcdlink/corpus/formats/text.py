@@ -76,7 +76,7 @@ def _leave_out(builder: CorpusBuilder, given: ImportSource, why: str, files: Seq
 
 
 class _Names:
-    """Finds a name as it is written, else the only one that differs from it as file systems let names differ."""
+    """Finds a name as it is written, else without ending the only one that differs as file systems let names differ."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self._exact = set(names)
@@ -85,14 +85,15 @@ class _Names:
             self._folded[_folded(name)].add(name)
 
     def find(self, name: str) -> str:
-        """Return the name that is meant; the same one when there is none."""
+        """Return the name that is meant; the same one, without ending, when there is none."""
+        name = name if name in self._exact else without_ending(name)
         alike = self._folded.get(_folded(name), ())
         return name if name in self._exact or len(alike) != 1 else next(iter(alike))
 
 
 def _pairs_from_table(builder: CorpusBuilder, given: ImportSource, path: Path, names: _Names) -> None:
     for where, cells in read_table(given.file(path), ("source", "target")):
-        source, target = (names.find(without_ending(cells[side])) for side in ("source", "target"))
+        source, target = (names.find(cells[side]) for side in ("source", "target"))
         if not source or not target:
             builder.refuse(where, "the source or the target is blank", "fill it in or remove the row")
         else:

@@ -100,9 +100,13 @@ def test_documents_of_all_kinds_make_pairs_and_a_copy_is_left_out(tmp_path):
         ("y", ["Three."], ["Four."]),
     ]
     assert "as the same document is there with another ending: 1 (y.target.pdf)" in str(corpus.notes[0])
-    table = "source,target\nx.target.pdf,y.source\ny.target.docx,x.source.docx\n"
-    corpus = load("text", files(folder, {"pairs.csv": table}))
-    assert [(p.source, p.target) for p in corpus.pairs] == [("x.target", "y.source"), ("y.target", "x.source")]
+    table = "source,target\nx.target.pdf,y.source\ny.target.docx,x.source.docx\nz.html,y.source\n"
+    corpus = load("text", files(folder, {"pairs.csv": table, "z.html.txt": "Five."}))
+    assert [(p.source, p.target) for p in corpus.pairs] == [
+        ("x.target", "y.source"),
+        ("y.target", "x.source"),
+        ("z.html", "y.source"),
+    ]
 
 
 def test_two_folders_make_pairs_of_files_with_one_name(tmp_path):
