@@ -217,6 +217,7 @@ JUNK = {
 }
 SENTENCES = {
     "news": [
+        "2. “We have built forty thousand homes since the election,” she said.",
         "(The applause lasted for as long as the song, which had been written by a schoolgirl.)",
         "On Friday 17 April 2026 the ferry sailed again.",
         "The song had 5,611 likes on Monday.",
