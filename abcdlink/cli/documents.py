@@ -99,6 +99,7 @@ def pair(
 
     Example: `abcdlink pair articles --check --by topic --date published --days 3 --floor 0.2 --reprint 0.3`
     """
+    from abcdlink.corpus.records import Note
     from abcdlink.domain import find_domain
     from abcdlink.pairing import PairingRule
     from abcdlink.stages.corpora import run_pairing, shown_examples
@@ -135,6 +136,9 @@ def pair(
     say("; ".join(f"{count} {verdict}" for verdict, count in pairing.counts.items()) or "no two documents fit the rule")
     for refusal in pairing.refused[:5]:
         say(f"  left out: {refusal.line}")
+    paired = {name for pair in pairs for name in (pair.source, pair.target)}
+    alone = [name for name in whole.documents if name not in paired]
+    say(str(Note.of("Documents without a partner", alone)))
     left_out = counted(len(pairing.refused), "document")
     say(f"{f'Wrote {out}' if out else 'Would write'}: {counted(len(pairs), 'pair')}. Left out: {left_out}.")
 

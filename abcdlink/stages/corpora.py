@@ -143,12 +143,18 @@ def run_pairing(folder: str, out: str, rule: PairingRule, domain: Domain) -> tup
     state its own.
 
     Raises:
-        InputError: when there is no such corpus, the rule does not fit its documents, or ``out`` has another corpus.
+        InputError: when there is no such corpus, the rule does not fit its documents, ``out`` has another corpus, or
+            there is no pair to write.
     """
     whole, origin = read_corpus(folder), read_origin(folder)
     if out:
         refuse_to_replace(out, with_step(origin, "Paired"), ANOTHER_FOLDER)
     pairing = propose(whole, rule, str(origin.get("language", "")) or domain.settings.language)
+    if out and not pairing.pairs():
+        msg = f"no two of the {len(whole.documents)} documents in {folder} make a pair by this rule: {rule}"
+        raise InputError(
+            msg, "see the near misses with --check, then allow more, such as more --days or a lower --floor"
+        )
     if out:
         step = f"Paired: {counted(len(pairing.pairs()), 'pair')} of {len(whole.documents)} documents ({rule})"
         with_pairs = with_step(origin, step, pairing=rule.model_dump(mode="json"))

@@ -191,6 +191,7 @@ def test_documents_are_paired_after_showing_examples(run: Run, tmp_path: Path) -
     assert "document 'a': its topic 'x' is not a date; write dates as 2020-05-31" in err
     code, out, err = run("pair", "raw", "--check", "--by", "topic", "--floor", "0.1")
     assert (code, "1 paired" in err, "Would write: 1 pair." in err, "b: On Monday" in out) == (0, True, True, True)
+    assert "Documents without a partner: 1 (c)" in err
     code, out, _ = run("pair", "raw", "--out", "pairs", "--by", "topic", "--floor", "0.1", "--json")
     assert (code, json.loads(out)["pairs"]) == (0, 1)
     made = json.loads(run("stats", "pairs", "--json")[1])["pairs"]
@@ -199,6 +200,8 @@ def test_documents_are_paired_after_showing_examples(run: Run, tmp_path: Path) -
     history = json.loads((tmp_path / "pairs" / "origin.json").read_text(encoding="utf-8"))["history"]
     assert history == ["Paired: 1 pair of 3 documents (same topic, similarity 0.1 to 1; at most 1 for each target)"]
     assert "neither --out nor --check" in run("pair", "raw", "--by", "topic")[2]
+    code, _, err = run("pair", "raw", "--out", "none", "--by", "topic", "--floor", "0.99")
+    assert (code, "make a pair by this rule: same topic" in err, (tmp_path / "none").exists()) == (2, True, False)
 
 
 def test_a_corpus_is_cleaned_and_restored(run: Run, tmp_path: Path) -> None:
