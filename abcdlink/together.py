@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextvars import ContextVar, copy_context
 from threading import Event
 
@@ -32,6 +31,8 @@ def side_by_side(jobs: Sequence[Callable[[], None]]) -> None:
     if len(jobs) == 1:
         jobs[0]()
         return
+    from concurrent.futures import ThreadPoolExecutor, as_completed  # which `abcdlink --help` need not load
+
     stop = Event()
     with ThreadPoolExecutor(max(len(jobs), 1), thread_name_prefix="beside") as pool:
         token = _STOP.set(stop)

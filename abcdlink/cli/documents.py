@@ -101,7 +101,7 @@ def pair(
     """
     from abcdlink.corpus.records import Note
     from abcdlink.domain import find_domain
-    from abcdlink.pairing import PairingRule
+    from abcdlink.pairing import PairingRule, paired
     from abcdlink.stages.corpora import run_pairing, shown_examples
 
     require_out_or_check(out, check=check)
@@ -136,9 +136,7 @@ def pair(
     say("; ".join(f"{count} {verdict}" for verdict, count in pairing.counts.items()) or "no two documents fit the rule")
     for refusal in pairing.refused[:5]:
         say(f"  left out: {refusal.line}")
-    paired = {name for pair in pairs for name in (pair.source, pair.target)}
-    alone = [name for name in whole.documents if name not in paired]
-    say(str(Note.of("Documents without a partner", alone)))
+    say(str(Note.of("Documents without a partner", paired(whole, pairing).unpaired)))
     left_out = counted(len(pairing.refused), "document")
     say(f"{f'Wrote {out}' if out else 'Would write'}: {counted(len(pairs), 'pair')}. Left out: {left_out}.")
 

@@ -29,9 +29,8 @@ from abcdlink.corpus.lines import (
 )
 from abcdlink.corpus.mail import remove_mail
 from abcdlink.corpus.marks import ROW
-from abcdlink.corpus.pages import remove_heads
+from abcdlink.corpus.pages import BARE_NUMBER, remove_heads
 
-BARE_NUMBER = re.compile(r"^\d{1,5}$")
 RULED = re.compile(r"^\s*(?:[|+:=_*~#.·•–—-]\s*){3,}$")  # noqa: RUF001 - what rules are drawn with
 
 FRONT_MARK = ("---", "+++")

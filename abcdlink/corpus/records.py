@@ -214,6 +214,12 @@ class Corpus(BaseModel):
         only_sources = {pair.source for pair in self.pairs} - {pair.target for pair in self.pairs}
         return [document for document in self.documents if document not in only_sources]
 
+    @property
+    def unpaired(self) -> list[str]:
+        """Ids of the documents in no pair, in file order."""
+        paired = {name for pair in self.pairs for name in (pair.source, pair.target)}
+        return [document for document in self.documents if document not in paired]
+
     def source_of(self, pair: Pair) -> Document:
         """Return the source document of a pair."""
         return self.documents[pair.source]

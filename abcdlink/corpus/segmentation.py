@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import regex
 
 from abcdlink.corpus import marks
+from abcdlink.corpus.lines import LINE
 from abcdlink.corpus.records import Document, Sentence
 from abcdlink.errors import InputError
 from abcdlink.languages import begins_small, require, spacy
@@ -26,7 +27,7 @@ MODELS = {"en": ("en_core_web_md", "en_core_web_sm")}
 RULES = "rules"
 """Name of the segmenter that needs no trained model."""
 
-LINE_ENDS = re.compile("[\r\n\f\u2028\u2029]+")
+LINE_ENDS = re.compile(f"(?:{LINE.pattern})+")
 LEAST_SMALL = 2
 """Sentences of a text that begin with a small letter, from which their writer may not mind capitals."""
 

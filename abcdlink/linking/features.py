@@ -100,12 +100,14 @@ def _log_softmax(scores: Matrix, axis: int) -> Matrix:
 
 def name_tokenizer() -> Tokenizer:
     """Return a tokenizer for the capitalised tokens of a sentence, except the first: mostly names."""
-    return lambda text: [token for token in tokenizer()(text)[1:] if token[:1].isupper()]
+    split = tokenizer()
+    return lambda text: [token for token in split(text)[1:] if token[:1].isupper()]
 
 
 def number_tokenizer() -> Tokenizer:
     """Return a tokenizer for the tokens with a digit."""
-    return lambda text: [token for token in tokenizer()(text) if any(map(str.isdigit, token))]
+    split = tokenizer()
+    return lambda text: [token for token in split(text) if any(map(str.isdigit, token))]
 
 
 class _Common(NamedTuple):

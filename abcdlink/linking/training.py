@@ -47,7 +47,8 @@ def gather(features: Features, corpus: Corpus, progress: Progress) -> Training:
     In real documents, most sources have no links, and the model has to learn to leave them alone. Raises
     ``InputError`` when there are no links, or only links.
     """
-    cells = sum(linked_cells(corpus, pair).size for pair in corpus.pairs if pair.links is not None)
+    known = [pair for pair in corpus.pairs if pair.links is not None]
+    cells = sum(len(corpus.source_of(one).sentences) * len(corpus.target_of(one).sentences) for one in known)
     share = min(1.0, MOST_ROWS / max(cells, 1))
     chooser = np.random.default_rng(SEED)
     parts, start = [], 0

@@ -197,7 +197,15 @@ def _not_judged(
                 continue
             pair = pairs[pool.pair]
             texts = corpus.source_of(pair).text_of(pool.source), corpus.target_of(pair).text_of(one.target)
-            seen = Seen(pool.source, one.target, *texts, one.method, pool.batch, probabilities.get(at))
+            seen = Seen(
+                source=pool.source,
+                target=one.target,
+                source_text=texts[0],
+                target_text=texts[1],
+                method=one.method,
+                batch=pool.batch,
+                probability=probabilities.get(at),
+            )
             yield pool.pair, seen
 
 

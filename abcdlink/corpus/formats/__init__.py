@@ -118,8 +118,7 @@ def import_corpus(
 
 
 def _left_aside(corpus: Corpus, given: ImportSource) -> Iterator[Note]:
-    paired = {name for pair in corpus.pairs for name in (pair.source, pair.target)}
-    if paired and (alone := [name for name in corpus.documents if name not in paired]):
+    if corpus.pairs and (alone := corpus.unpaired):
         yield Note.of(ALONE, alone)
     if unread := given.not_read():
         yield Note.of(NOT_READ, unread)
