@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from contextvars import copy_context
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -13,7 +13,8 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, Response, expect
+from playwright.sync_api import Browser, Locator, Page, Response, expect
+from playwright.sync_api import TimeoutError as NotInTime
 from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL, PREFECT_UI_URL, temporary_settings
 
 from abcdlink.corpus.io import read_corpus_from
@@ -139,12 +140,30 @@ def coordinator(settings: Settings, browser: Browser, host: str = "127.0.0.1") -
     return page
 
 
+def press(button: Locator, came: Callable[[], bool], wanted: str) -> None:
+    """Press a button until something came of it.
+
+    A page of Prefect may lose a press while it loads or checks a form, and reports a locked database as an error.
+    """
+
+    def pressed() -> bool:
+        with suppress(NotInTime):
+            button.click(timeout=5_000)
+        for _ in range(50):
+            if came():
+                return True
+            button.page.wait_for_timeout(100)
+        return False
+
+    until(pressed, wanted)
+
+
 def show_what_now(page: Page, settings: Settings, run: str) -> None:
     """Open *What now* from a run's page, as the coordinator would."""
     page.goto(f"{prefect_url(settings)}/runs/flow-run/{run}")
-    page.get_by_text("Artifacts", exact=True).first.click()
-    page.locator("a[href*='artifacts/artifact']", has_text="what-now").first.click()
-    page.get_by_role("heading", name="What now").wait_for()
+    link = page.locator("a[href*='artifacts/artifact']", has_text="what-now").first
+    press(page.get_by_text("Artifacts", exact=True).first, link.is_visible, "what-now among the artifacts of a run")
+    press(link, page.get_by_role("heading", name="What now").is_visible, "the page of What now")
 
 
 def basic(settings: Settings, page: Page) -> str:
@@ -197,17 +216,10 @@ def test_the_coordinator_logs_in_and_starts_a_flow_in_the_browser(machine, folde
     deployment = prefect_api(machine).read("GET", "/deployments/name/greet/greet")["id"]
     asked: list[Response] = []
     page.on("response", lambda reply: asked.append(reply) if reply.url.endswith("/create_flow_run") else None)
-
-    def is_asked() -> bool:
-        # Prefect's page may lose a press while it still loads.
-        page.goto(f"http://{name}:{machine.prefect_port}/deployments/deployment/{deployment}")
-        page.get_by_role("button", name="Run", exact=True).click()
-        page.get_by_text("Quick run").click()
-        page.wait_for_timeout(2000)
-        return bool(asked)
-
-    until(is_asked, "a run that the page asked for")
-    assert asked[0].ok
+    page.goto(f"http://{name}:{machine.prefect_port}/deployments/deployment/{deployment}")
+    quick = page.get_by_text("Quick run")
+    press(page.get_by_role("button", name="Run", exact=True), quick.is_visible, "the menu of a deployment")
+    press(quick, lambda: any(reply.ok for reply in asked), "a run that the page asked for")
     until((folder / "greeted").exists, "a flow that ran")
     page.context.close()
 
@@ -217,26 +229,25 @@ def test_the_start_form_refuses_bad_values_and_a_failed_run_says_how_to_continue
     deployment = api.read("GET", "/deployments/name/start/start")["id"]
     page.goto(f"{prefect_url(machine)}/deployments/deployment/{deployment}/run")
     submit = page.get_by_role("button", name="Submit")
-    submit.click()
+    missing = page.get_by_text("is a required property")
+    press(submit, lambda: missing.count() > 0, "a form that is checked")
     for name in ("run", "corpus"):
         expect(page.get_by_text(f"'{name}' is a required property")).to_be_visible()
     picture(page, "form-start-empty")
     key, corpus = page.locator("textarea").nth(0), page.locator("textarea").nth(1)
     key.fill("spring 1")
     corpus.fill("/nowhere/corpus")
-    submit.click()
-    expect(page.get_by_text("'spring 1' does not match", exact=False).first).to_be_visible()
+    press(submit, page.get_by_text("'spring 1' does not match").first.is_visible, "a bad key that is refused")
     expect(page.get_by_text("up to 80 letters, digits", exact=False)).to_be_visible()
     picture(page, "form-start-bad-key")
     of_start = {"deployments": {"id": {"any_": [deployment]}}}
     assert api.read("POST", "/flow_runs/filter", of_start) == []
 
     key.fill("spring")
-    submit.click()
-    page.wait_for_url(re.compile(r"tab=Runs"))
+    press(submit, lambda: "tab=Runs" in page.url, "a run that the form started")
 
     def failed():
-        (run,) = api.read("POST", "/flow_runs/filter", of_start)
+        run, *_ = api.read("POST", "/flow_runs/filter", of_start)
         return run if run["state"]["name"] == "Failed" else None
 
     run = until(failed, "a run that failed")
@@ -270,14 +281,14 @@ def test_the_form_of_a_batch_waiting_for_go_changes_its_filters(machine, browser
     expect(page.get_by_text("Batch 1 of 2 waits for your Go", exact=False).first).to_be_visible()
     picture(page, "what-now-go")
     page.goto(f"{prefect_url(machine)}/runs/flow-run/{run}")
-    page.get_by_role("button", name="Resume").click()
     form = page.get_by_role("dialog")
+    press(page.get_by_role("button", name="Resume"), form.is_visible, "the form of a waiting batch")
     before = preview_of(store, 1)
     expect(form.get_by_text(before.size, exact=False)).to_be_visible()
     picture(page, "form-go")
     form.locator("input[type=number]").fill("13")
     form.locator(".p-toggle__control").first.click()
-    form.get_by_role("button", name="Submit").click()
+    press(form.get_by_role("button", name="Submit"), form.is_hidden, "a form that is sent")
     until(lambda: review_of(store, 1).looks == 1 and suspended(), "a second preview")
     after = preview_of(store, 1)
     assert (after.filters.min_words, after.filters.exclude) == (13, before.filters.exclude)

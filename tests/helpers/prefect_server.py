@@ -134,6 +134,18 @@ class PrefectServer:
         """Return the task runs of a flow run."""
         return self.post("/task_runs/filter", {"flow_runs": {"id": {"any_": [flow_run]}}})
 
+    def tasks_named(self, flow_run: str, begins: str, count: int) -> list[str]:
+        """Return the names of a flow run's tasks that begin like this.
+
+        Waits for ``count`` of them: Prefect records a task a moment after it ran, perhaps after its flow has ended.
+        """
+
+        def names() -> list[str]:
+            return sorted(run["name"] for run in self.task_runs(flow_run) if run["name"].startswith(begins))
+
+        until(lambda: len(names()) >= count, f"{count} tasks {begins} of {flow_run}")
+        return names()
+
     def artifacts(self, flow_run: str) -> list[dict[str, Any]]:
         """Return what the run page of a flow run shows."""
         return self.post("/artifacts/filter", {"flow_runs": {"id": {"any_": [flow_run]}}})

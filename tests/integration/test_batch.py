@@ -150,8 +150,12 @@ def test_an_exhausted_budget_fails_the_run_once_with_one_line(flows: Flows) -> N
     (run,) = (run for run in prefect.runs("benchmark") if run["id"] == flow_run)
     assert "could exceed the budget" in run["state"]["message"]
     assert "raise ABCDLINK_LLM_BUDGET_TOKENS and run this again" in run["state"]["message"]
-    decided = [task for task in prefect.task_runs(flow_run) if "llm" in task["name"] and task["state_name"] == "Failed"]
-    assert decided
+
+    def failed() -> list[dict[str, Any]]:
+        tasks = prefect.task_runs(flow_run)
+        return [task for task in tasks if "llm" in task["name"] and task["state_name"] == "Failed"]
+
+    decided = until(failed, "a task that failed")  # which Prefect records a moment later
     assert {task["run_count"] for task in decided} == {1}
     assert "Traceback" not in log.read_text(errors="replace")[log_before:]
     flow_run = flows.start("benchmark/benchmark", parameters, {**little, "ABCDLINK_LLM_BUDGET_TOKENS": "90000"})

@@ -28,8 +28,7 @@ def test_the_linker_learns_between_two_batches(stack: Stack, monkeypatch: pytest
         stack.simulate(key, batch)
         stack.look()
     stack.bring_to_its_end(annotate)
-    names = [run["name"] for run in prefect.task_runs(annotate)]
-    assert names.count("learn, and choose batch 2") == 1
+    assert len(prefect.tasks_named(annotate, "learn, and choose batch 2", 1)) == 1
     gains = store.read_record(GAINS, Gains)
     assert [gain.batch for gain in gains.batches] == [1, 2]
     assert [choice.linker for choice in gains.choices] == [PROBABLE, f"{PROBABLE}@after-1"]

@@ -87,7 +87,6 @@ def test_every_runner_gives_the_same_benchmark(stack: Stack, runner: str, retrie
     flow_run = benchmark(stack, store.key, runner, retrievers)
     stack.prefect.wait(flow_run, "Completed")
     corpus = read_corpus_from(store, "synthetic")
-    names = [run["name"] for run in stack.prefect.task_runs(flow_run)]
     artifacts = stack.prefect.artifacts(flow_run)
     progress = {a["description"]: a["data"] for a in artifacts if a["type"] == "progress"}
     for retriever in retrievers:
@@ -95,8 +94,8 @@ def test_every_runner_gives_the_same_benchmark(stack: Stack, runner: str, retrie
         ranked = read_rankings(store, "synthetic", retriever).table
         pd.testing.assert_frame_equal(ranked, expected, rtol=0, atol=1e-6)
         embedded = 3 if retriever == MINILM else 0
-        assert sum(name.startswith(f"rank synthetic with {retriever}") for name in names) == 2
-        assert sum(name.startswith(f"prepare {retriever}") for name in names) == embedded
+        assert len(stack.prefect.tasks_named(flow_run, f"rank synthetic with {retriever}", 2)) == 2
+        assert len(stack.prefect.tasks_named(flow_run, f"prepare {retriever}", embedded)) == embedded
         assert progress[f"rank synthetic with {retriever}: {2 + embedded} of {2 + embedded}"] == 100
 
 
@@ -111,20 +110,19 @@ def test_a_corpus_is_labelled_in_parts_and_only_missing_parts_are_redone(
     planned = plan_labels(store, folder, "archive", cells=20_000)
     parameters = {"run": run, "corpus": folder, "labels": {"precision": 0.8}}
 
-    def label(runner: str) -> list[str]:
-        """Run the flow and return its tasks that label."""
+    def label(runner: str, parts: int) -> list[str]:
+        """Run the flow and return its tasks that label so many parts."""
         environment = {"ABCDLINK_RUNNER": runner, "ABCDLINK_RUNNER_WORKERS": "2", "PYTHONPATH": str(ROOT)}
         flow_run = stack.prefect.start("label/label", parameters, environment)
         stack.prefect.wait(flow_run, "Completed")
-        names = [one["name"] for one in stack.prefect.task_runs(flow_run)]
-        return sorted(name for name in names if name.startswith("label archive"))
+        return stack.prefect.tasks_named(flow_run, "label archive", parts)
 
-    assert label("process") == [f"label archive, part {part}" for part in range(3)]
+    assert label("process", 3) == [f"label archive, part {part}" for part in range(3)]
     assert planned.summary(0.8).pairs == 2500
     links = labels_file("archive", "part-00001.parquet")
     before = store.folder.read(links)
     store.folder.remove(labels_file("archive", "part-00001.json"))
-    assert label("threads") == ["label archive, part 1"]
+    assert label("threads", 1) == ["label archive, part 1"]
     assert store.folder.read(links) == before
 
 
