@@ -21,7 +21,7 @@ NEVER_LAST = re.compile(
 NEVER_LAST_ELSEWHERE = regex.compile(
     r"(?:^|[\s(\[\"'“„«])(?:[\p{Arabic}--\p{N}]|डॉ|डा|प्रो|श्री|सुश्री|कु|पं|स्व|ले|रु|रू|मो|सं|कि|(?:कि\.)?मी|नं|ডা|ডঃ|ড|মো|திரு|திருமதி"
     r"|κ|κκ|κα|κας|δρ|Δρ|Καθ|καθ|αρ|Αρ|βλ|Βλ|σελ|τηλ|Τηλ|[Αα]γ|Υπ|[Λλ]εωφ"  # noqa: RUF001 - Greek
-    r"|акад|арх|бул|буд|вул|ген|гр|доц|[іи]м|[іи]нж|кв|корп|лейт|напр|оз|пл|полк|пор|проф|просп|рис"  # noqa: RUF001 - Cyrillic
+    r"|акад|арх|бул|буд|вул|ген|гл|гр|д-р|доб|доц|[іи]м|[іи]нж|кв|корп|лейт|напр|оз|пл|полк|пор|проф|просп|разд|рис"  # noqa: RUF001 - Cyrillic
     r"|св|см|стор|табл|тел|тов|ул)\.$",
     regex.VERSION1,
 )
@@ -32,30 +32,45 @@ TITLE = re.compile(
     r"(?:^|[\s(\[\"'“„«])(?!(?:Ltd|Rd|St|Str|Blvd|Hwy|Pkwy|Jr|Ph|Nr)\.)[B-DF-HJ-NP-TV-XZ][b-df-hj-np-tv-xz]{1,5}\.$"
 )
 """A short word without vowels, such as ``Cllr.``: a title before a name, unless streets and companies end with it."""
+
+
+def _goes_on(words: str, rest: str = "(?!)") -> re.Pattern[str]:
+    """Return a pattern of what ends no sentence: some words, the initials of a name, and the rest."""
+    return re.compile(rf"(?:^|[\s(«„])(?:{words}|(?<!\d )(?<!itamin[ae] )[A-Z])\.$|{rest}")
+
+
 GOES_ON_IN = {
-    "fr": re.compile(r"(?:^|[\s(«])(?:MM?|Mgr|Mlles?|Mmes?|[Ss]té|[ÉEé]ts|[Aa]v|[Bb]d)\.$"),
-    "es": re.compile(
-        r"(?:^|[\s(«])(?:(?<!itamina )D|Dª|Mª|Dña|Sres|Sras|Srta|[Ee]xcm[oa]|[Ii]lm[oa]|Lic|L[cd]d?[oa]|Prof[ae]"
-        r"|[Ee]nf|Ing|Arq|Hnos|[Hh]osp|[Aa]vda|[Pp]l?za|[Nn]tra)\.$"
+    "fr": _goes_on("MM?|Mgr|Mlles?|Mmes?|[Ss]té|[ÉEé]ts|[Aa]v|[Bb]d"),
+    "es": _goes_on(
+        "Dª|Mª|Dña|Sres|Sras|Srta|[Ee]xcm[oa]|[Ii]lm[oa]|Lic|L[cd]d?[oa]|Prof[ae]|[Ee]nf|Ing|Arq|Hnos|[Hh]osp|[Aa]vda"
+        "|[Pp]l?za|[Nn]tra"
     ),
-    "pt": re.compile(r"(?:^|[\s(«])(?:(?<!itamina )D|[Aa]v|[Ee]nf|[Ee]xm[oa])\.$"),
-    "de": re.compile(
-        r"(?:^|[\s(„])(?:Fa|Fam|Frl|geb|verh|verw|zzgl|inkl|exkl|einschl|ggf|evtl|bzgl|insb|sog|gem|vgl|Vgl)\.$|"
+    "pt": _goes_on("[Aa]v|[Ee]nf|[Ee]xm[oa]|Prof[ªa]|St[ao]|Pe|Cap|Cel|Ten|Min|Dep|[Tt]rav|[Pp]ç|[Aa]p(?:to)?|fev|séc"),
+    "de": _goes_on(
+        "Fa|Fam|Frl|geb|verh|verw|zzgl|inkl|exkl|einschl|ggf|evtl|bzgl|insb|sog|gem|vgl|Vgl",
         r"(?:^|\s)(?:[Dd](?:er|ie|as|em|en|es)|[Ii]m|[Aa]m|[Aa]ns|[Ii]ns|[Vv]om|[Zz]u[mr]|[Bb]eim|[Bb]is|[Ii]hr\w*|[Ss]ein\w*"
-        r"|[Uu]nse?r\w*|[Dd]ies\w+|[Jj]ed\w+|[-–—]) \d{1,3}\.$"  # noqa: RUF001 - dashes as they are typeset
+        r"|[Uu]nse?r\w*|[Dd]ies\w+|[Jj]ed\w+|[-–—]) \d{1,3}\.$",  # noqa: RUF001 - dashes as they are typeset
+    ),
+    "it": _goes_on("[Mm]agg|[Ss]ez|[Ff]raz|[Pp]agg?|[Cc]ell"),
+    "nl": _goes_on("[Mm]evr|[Aa]fb"),
+    "cs": _goes_on("plk"),
+    "pl": _goes_on(
+        r"pp?|[Dd]r|[Mm]gr|[Ii]nż|hab|[Kk]s|a?bp|[Śś]w|[Gg]en|pp?łk|[Kk]pt|[Aa]l|[Pp]l|im|woj|gm|pow|[Rr]ed|tz[wn]|m\.in|[Oo]k"
+        "|ds|[Zz]ob|[Pp]or|[Ww]g|[Mm]ec|[Aa]dw|[Pp]rez|st|[Gg]odz|[Uu]st|[Pp]oz|[Ww]ys|[Rr]ozdz|[Zz]ał|[Rr]y[sc]|[Tt]ab|kl|dn"
+        "|pon|czw|kwi|wrz|paź"
     ),
 }
-"""By language, what ends no sentence before a capital letter though it may do so elsewhere: titles (``M.``) and
-German ordinals (``in der 20. Wahlperiode``)."""
+"""By language, what ends no sentence before a capital letter or a number though it may do so elsewhere: titles
+(``M.``), initials where ``sentencex`` takes some for words, and German ordinals (``in der 20. Wahlperiode``)."""
 STAGED = re.compile(
     r"((?:[^\W\d_]{4}[.!?…][\"”’]?\s+[\[(][a-z][^()\[\]]{0,40}[\])]"  # noqa: RUF001
     r"|[^\W\d_]{2}[.!?…][\"”’]?\s+\[(?:[a-z]+ )?[a-z]{5,}\]))\s+(?=[\"“]?[^\W\da-z])"  # noqa: RUF001
 )
 """What is heard between two sentences, in brackets and small letters: ``[laughter]``."""
 BEFORE_NUMBERS = re.compile(
-    r"(?:^|[\s(\[\"'“„«])(?:[Aa]cc|[Aa]ls?|[Aa]rts?|[Aa]vg|[Bb]ldg|Cat|[Cc]h|[Cc]ls?|[Dd]iams?|[Ee]sc|Ex|[Ee]xps?|[Ee]xt|[Ff]igs?|[Hh]ab|[Ii]nv|[Mm]ax|[Mm]in|[Nn]eg"
-    r"|[Nn]os?|[Nn]º|[Nn]úm|[Pp]p?|[Pp]ágs?|[Pp]ar(?:as?)?|[Rr]egs?|[Ss]ched|[Ss]ect?|[Tt]ab|[Tt]el|[Uu]l|[Vv]ers|[Vv]ol|§"
-    r"|Mon|Tues?|Wed|Thu(?:rs?)?|Fri|Sat|Sun"
+    r"(?:^|[\s(\[\"'“„«/\u2013\u2014-])(?:[Aa]cc|[Aa]ls?|[Aa]rts?|[Aa]vg|[Bb]ldg|Cat|[Cc]h|[Cc]ls?|[Dd]iams?|[Ee]ps?|[Ee]sc|Ex|[Ee]xps?|[Ee]xt|[Ff]igs?|[Hh]ab|[Ii]nv|[Mm]ax|[Mm]in|[Nn]eg"
+    r"|[Nn]|[Nn]os?|[Nn]º|[Nn]úm|[Pp]p?|[Pp]ágs?|[Pp]ar(?:as?)?|[Rr]egs?|[Ss]ched|[Ss]ect?|[Tt]ab|[Tt]el|[Uu]l|[Vv]ers|[Vv]ol|[Yy]rs?|§"
+    r"|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|янв|февр?|апр|авг|сент|окт|нояб|дек|Mon|Tues?|Wed|Thu(?:rs?)?|Fri|Sat|Sun"
     r"|(?<!\d[ \u00a0])(?!(?:km|kg|cm|mm|hrs?|pm|tv|TV)\.)[B-DF-HJ-NP-TV-XZb-df-hj-np-tv-xz][b-df-hj-np-tv-xz]{1,4})\.$"
 )
 """Abbreviations that stand before a number in the same sentence, and any short word without vowels, such as ``wt.``."""
@@ -64,7 +79,7 @@ UNCUT = re.compile(rf"^(?:\((?:\d{{1,3}}|[A-Za-z]|[ivxIVX]{{1,4}})\)\s+|[{BULLET
 """The mark of a list item, in brackets or a bullet: ``sentencex`` cuts no line that begins with one."""
 LIST_MARK = re.compile(
     rf"^(?:(?:#{{1,6}}|>+|[*+{BULLETS}-])\s+)*"
-    r"(?:\*\*|__)?\(?(?:\d{1,3}(?:\.\d{1,3}){0,4}|1st|2nd|3rd|\dth|[A-Za-z](?:\.?\d{1,3}){0,4}|[ivxIVX]{1,4}|(?:P\.){1,2}S|N\.B)[.)]$"
+    r"(?:\*\*|__)?\(?(?:\d{1,3}(?:\.\d{1,3}){0,4}|1st|2nd|3rd|\dth|[A-Za-z](?:\.?\d{1,3}){0,4}|[ivxIVX]{1,4}|(?:P\.?){1,2}S|N\.B)[.)]$"
 )
 """The mark of a list item, a heading (``h3.``) or a postscript; before it may be what Markdown puts before such."""
 NOTES = "(?:\\[\\^?\\w{1,4}\\]|[\u00b9\u00b2\u00b3\u2070-\u2079])+"
@@ -108,14 +123,20 @@ WORDS_IN = {
     ),
     "fr": re.compile(rf"(?:\betc|[€\d][ \u00a0]?(?:H\. ?T|T\. ?T\. ?C))\.\s+(?=[{OPENING}]*[A-ZÀ-Þ])"),
     "es": re.compile(rf"\betc\.\s+(?=[{OPENING}¿¡]*[A-ZÀ-Þ])"),
+    "it": re.compile(rf"\b(?:ecc|est|fa|ha|ore|sa|si|su|va|via)\.\s+(?=[{OPENING}]*[A-ZÀ-Þ])"),
+    "pl": re.compile(rf"\bit[dp]\.\s+(?=[{OPENING}]*[A-ZĆŁÓŚŹŻ])"),
     "uk": re.compile(r"\b(?:грн|коп)\.\s+(?=[«„]?[А-ЯҐЄІЇ])"),  # noqa: RUF001 - Cyrillic
     "de": re.compile(
         r"\b(?:usw|etc)\.\s+(?=[„»]?(?:Am|Auch|Bei|D(?:as|er|ie|ies\w*|ort)|Eine?|Er|Es|Ich|I[mn]|Man|Sie|Wir)\b)"
     ),
 }
 """By language, what ``sentencex`` takes for an abbreviation within a sentence but ends one where a capital follows."""
-MEASURED = re.compile(rf"\d[ \u00a0]?(?:mins?|hrs?|secs?|[kcm]m|[km]?g|[cm]?l|m|t|V|Hz)\.\s+(?=[{OPENING}]*[A-ZÀ-Þ])")
-"""An abbreviated length of time or measure at the end of a sentence."""
+MEASURED = regex.compile(
+    r"(?:\d[ \u00a0]?(?:mins?|hrs?|s(?:ecs?|egs?)?|h|wks?|mo|mths?|yrs?|[kcmµ]?m|[kmµ]?g|[cmµ]?[lL]|t|[kM]?V|k?Hz)"
+    r"|(?<!\d\d)(?:\d|[.,])\d[ \u00a0]C|(?<!\d{4})(?<=\d)[ \u00a0](?:[км]?г|[ксм]?м|м?л|ч|мин|сек|нед|руб))"  # noqa: RUF001 - Cyrillic
+    rf"\.\s+(?=[{OPENING}]*\p{{Lu}})"
+)
+"""An abbreviated time, measure or temperature at the end of a sentence; what Russian has after a year is no gram."""
 TRAILED = regex.compile(rf"[\p{{L}}!?]…\s+(?=[{OPENING}¿¡]*\p{{Lu}})(?!I\b)")
 """Three dots in one character, at which ``sentencex`` cuts nothing, before a capital letter."""
 SMILED = regex.compile(
@@ -148,9 +169,12 @@ GOES_ON = regex.compile(rf"[{OPENING}]*{LOWER}(?!\p{{Lu}})")
 """A lower-case letter; names such as ``iPhone`` begin with one too and have a capital next to it."""
 ENDED = regex.compile(r"\p{L}{3}(?<!\betc)(?:\.|\s?[!?]+)$")
 BEGUN = re.compile(
-    r"[.!?](?:(?<=[^\W\d_]{3}[.!?])|(?<=[^\W\d_]{3}\s[!?])|(?<=[!?]{2}))(?<!\betc\.)\s+([^\W\d_])(?![.)])"
+    r"[.!?](?:(?<=[^\W\d_]{3}[.!?])|(?<=[^\W\d_]{3}\s[!?])|(?<=[!?]{2}))(?<!\b(?:etc|szt|tyg|tys|ust|wys|zał|zwł)\.)"
+    r"(?<!\b(?:mies|godz)\.)(?<!\b(?:podst|przyp)\.)\s+([^\W\d_])(?![.)])"
 )
 """The letter after what may end a sentence: where most are small, the writer does not mind capitals."""
+CAPITAL_LINE = regex.compile(r"^[^\w\n]*\p{Lu}", regex.MULTILINE)
+"""A line that begins with a capital letter, as few do where its writer does not mind them."""
 SHOUTED = re.compile(r"[!?](?:(?<=[!?]{2})|(?<=\s[!?]))\s+(?=[^\W\d_A-ZÀ-Þ])")
 """What ``sentencex`` takes for no end before a small letter."""
 DOUBLED = re.compile(r"(?:^|\W)([A-Z])\1\.$")
@@ -164,7 +188,7 @@ DASH = re.compile(r"[-\u2013\u2014]\s")
 DATELINE = re.compile(r"[A-ZÀ-Þ][A-ZÀ-Þ' .-]+,.{0,20}$")
 """The place and the day before the dash that opens a report."""
 SPEAKER = re.compile(
-    "と|[他她它我你]们?(?:\\w{0,3}[说道问答喊叫称]|点头|摇头)"
+    "[とをがの]|[他她它我你]们?(?:\\w{0,3}[说道问答喊叫称]|点头|摇头)"
     "|(?![没无不])[\u4e00-\u9fff]{1,12}(?:说[道着]?|[问答喊叫]道|表示|指出|告诉记者)(?=[。，；]|$)"  # noqa: RUF001 - Chinese marks
 )
 """How Japanese and Chinese go on after a quotation."""

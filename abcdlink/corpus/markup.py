@@ -69,12 +69,12 @@ class _Page(HTMLParser):
         self._break(tag)
 
     def _end_row(self) -> None:
-        """Make one line of a row with nothing but words and numbers in its cells; other cells stay paragraphs."""
+        """Make one line of a row without sentences of two words or more in its cells; others stay paragraphs."""
         starts = [start for _, start in self._cells]
         ends = [*starts[1:], len(self.parts)]
         cells = ["".join(self.parts[start:end]).strip() for start, end in zip(starts, ends, strict=False)]
         cells = [cell for cell in cells if cell]
-        if len(cells) > 1 and not any("\n" in cell or END.search(cell) for cell in cells):
+        if len(cells) > 1 and not any("\n" in cell or (" " in cell and END.search(cell)) for cell in cells):
             bar = "||" if all(tag == "th" for tag, _ in self._cells) else "|"
             self.parts[starts[0] :] = [f"{bar} {f' {bar} '.join(cells)} {bar}"]
         self._cells = []

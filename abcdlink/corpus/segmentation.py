@@ -135,7 +135,7 @@ def _is_careless(text: str) -> bool:
     """Tell whether most sentences of a text, or of what one person wrote in a line of it, begin small."""
     begun = marks.BEGUN.findall(text)
     small = sum(map(str.islower, begun))
-    return small >= LEAST_SMALL and 2 * small > len(begun)
+    return small >= LEAST_SMALL and 2 * small > len(begun) + len(marks.CAPITAL_LINE.findall(text))
 
 
 def _sentences(pieces: Iterable[str], goes_on: re.Pattern[str] | None, careless: bool) -> Iterator[str]:
@@ -165,16 +165,18 @@ def _is_boundary(text: str, following: str, goes_on: re.Pattern[str] | None, car
     )
     aside = begins_small(after[1:].lstrip())
     dashed = marks.DASH.match(after) and (aside or marks.DATELINE.match(before) or marks.QUOTED.search(before))
-    named = marks.TITLE.search(before) or marks.INITIAL.search(before) or (goes_on and goes_on.search(before))
-    titled = named and regex.match(r"\p{Lu}", after)
+    named = marks.TITLE.search(before) or marks.INITIAL.search(before)
+    titled = (named and regex.match(r"\p{Lu}", after)) or (
+        goes_on and goes_on.search(before) and regex.match(r"\p{Lu}|\d", after)
+    )
     shortened = marks.NEVER_LAST.search(before) or marks.NEVER_LAST_ELSEWHERE.search(before)
-    abbreviated = titled or shortened or (marks.BEFORE_NUMBERS.search(before) and re.match(r"\W?\d", after))
+    abbreviated = titled or shortened or (marks.BEFORE_NUMBERS.search(before) and re.match(r"(?:No\. )?\W?\d", after))
     # (1) one. (2) two. (3) three.
     marked = marks.LIST_MARK.match(before) or marks.UNCUT.fullmatch(before)
     listed = marked or marks.LABELLED.match(before) or (marks.MARKED_PART.match(after) and marks.MARKED.search(before))
     spoken = marks.SPEAKER.match(after) and marks.QUOTED.search(before)
     halved = marks.DOUBLED.search(before) and marks.DOUBLED.match(after.split(" ")[0])
-    wordless = after.startswith("|") or not re.search(r"\w", after)
+    wordless = after.startswith(("|", "= ")) or not re.search(r"\w", after)
     goes_on_small = marks.GOES_ON.match(after) and not (
         (careless and marks.ENDED.search(before))
         or marks.NEXT_ITEM.match(after)

@@ -228,6 +228,54 @@ def test_hard_boundaries_are_found_with_few_false_ones(rules):
         ("de", ["Fragen: a. Warum?", "b. Wieso?", "Viele, d. h. Kinder, kamen (Anm. d. Red.)."]),
         ("de", ["Die Fa. Müller zahlt 5 Euro zzgl. MwSt. an Frau Weiß, geb. Klein.", "Birnen usw.", "Der Rest fehlt."]),
         ("de", ["Dann folgen 15 Min. Ruhezeit und 2 Std. Fahrt.", "Danach wird gebacken."]),
+        ("en", ["He has run the mill for 2 yrs. 4 mths. and taught Yr. 8 from Sept. 2023–Jul. 2024.", "Then he left."]),
+        (
+            "en",
+            [
+                "Order it under Cat. No. 1.00165.",
+                "Keep it at 34 C.",
+                "Stir for 30 s.",
+                "Discard after 3 mo.",
+                "PS. Wear gloves.",
+            ],
+        ),
+        ("en", ["Mass conc. = 50.05 g/L.", "Since 2012 C. Rossi has run the lab."]),
+        (
+            "it",
+            [
+                "Ep. 41 è di A. Bassi, E. Morpurgo e O. Conti (v. pag. 7).",
+                "Chiamate al n. 333 12.",
+                "Indietro non va.",
+                "Io non lo fermo.",
+            ],
+        ),
+        (
+            "pl",
+            [
+                "Odbiór w pon. 12.10, ok. 60 szt. na godz. 9.",
+                "Na podst. art. 22 ust. 2 p. Nowak i Z. Wilk płacą karę w wys. 40 zł.",
+            ],
+        ),
+        (
+            "pl",
+            [
+                "Termin to 4 tyg. od odbioru.",
+                "W przyp. zwłoki płacimy karę.",
+                "Weźcie kanapki itp.",
+                "Szkoła im. Adama Mickiewicza czeka.",
+            ],
+        ),
+        ("pt", ["O livro de A. Bessa e E. Melo saiu em fev. 2020.", "Fica na R. Augusta, 12, ap. 3."]),
+        (
+            "ru",
+            [
+                "Первый томат весил 412 г.",
+                "Съели с солью.",
+                "В 2026 г. Москва ждёт.",
+                "Звоните по доб. 12 до 17 ч.",
+                "Кроме среды.",
+            ],
+        ),
     ],
 )
 def test_abbreviations_are_told_apart_from_ends_of_sentences(language, sentences):
@@ -257,6 +305,7 @@ def test_an_everyday_word_ends_a_sentence_before_any_capital(rules, word, follow
         ("zh", ["他问：“原因不明？”", "没有人回答。"]),
         ("zh", ["“你好！”他说。", "“再见。”"]),
         ("ja", ["「本当ですか？」と彼は言った。", "「はい。」"]),
+        ("ja", ["「次の方どうぞ！」が毎回大声でした。", "「うまい。」の一言です。"]),
         ("hi", ["आग लग गई।", "कोई घायल नहीं हुआ।"]),
         ("ur", ["آگ لگ گئی۔", "کوئی زخمی نہیں ہوا۔"]),
     ],
