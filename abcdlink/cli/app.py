@@ -18,7 +18,7 @@ from typer.core import TyperGroup
 from typer.models import CommandInfo, TyperInfo
 
 from abcdlink import __version__
-from abcdlink.errors import AbcdlinkError
+from abcdlink.errors import AbcdlinkError, fault_in
 from abcdlink.together import ENDING
 
 STDERR = 2
@@ -138,6 +138,16 @@ def _arrange(app: typer.Typer) -> None:
     class Arranged(TyperGroup):
         def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401 - of a private package of Typer
             return sorted(super().list_commands(ctx), key=order)
+
+        def invoke(self, ctx: Any) -> Any:  # noqa: ANN401
+            try:
+                return super().invoke(ctx)
+            except typer.BadParameter as error:
+                from pydantic import ValidationError
+
+                if isinstance(error.__cause__, ValidationError):
+                    error.message = fault_in(error.__cause__)
+                raise
 
     app.info.cls = Arranged
     named: list[CommandInfo | TyperInfo] = [*app.registered_commands, *app.registered_groups]

@@ -137,3 +137,16 @@ COMMANDS += [
 def test_a_bad_argument_is_one_clear_message_and_nothing_is_written(refuses, row):
     command, problem, hint = row
     refuses(command, {}, problem, hint)
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("start x --corpus corpus --goal win", "'--goal': 'win' is not one of 'compare methods', 'find links'"),
+        ("start x --corpus corpus --annotators 0", "'--annotators': it must be 1 or more"),
+        ("coding start x --errors many", "'--errors': it must be a whole number"),
+    ],
+)
+def test_a_bad_value_of_an_option_is_refused_in_plain_words(call, capfd, command, said):
+    assert call(command, {}) == 2
+    assert f"Invalid value for {said}" in capfd.readouterr().err
