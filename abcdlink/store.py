@@ -267,14 +267,9 @@ def open_run(key: str, root: str | None = None) -> Store:
     Raises:
         InputError: when the run key cannot be a folder name, or would be that of another run on some disks.
     """
-    require_run_key(key)
     place = (root or get_settings().runs_root).rstrip("/")
     # S3 tells capital letters apart, and asking what is there costs a request each time.
-    there = [] if place.startswith("s3://") else open_folder(place).folders()
-    twin = next((name for name in there if name.casefold() == key.casefold()), key)
-    if twin != key and key not in there:
-        msg = f"there is a run {twin!r}, whose key differs from {key!r} in capital letters only"
-        raise InputError(msg, f"write {twin}, or take another key: on some disks the two would be one folder")
+    require_run_key(key, there=[] if place.startswith("s3://") else open_folder(place).folders())
     return Store(open_folder(f"{place}/{key}"), key, sealed=True)
 
 

@@ -255,7 +255,8 @@ def make_domain(name: str, like: str) -> Domain:
 
     Raises ``InputError`` when the name is taken or cannot name a folder, or there is no domain ``like``.
     """
-    require_run_key(name, "the name of a domain")
+    there = [path.name for root in (own_domains(), SHIPPED) for path in root.glob("*")]
+    require_run_key(name, "the name of a domain", there)
     model, folder = find_domain(like), own_domains() / name
     if folder.exists():
         msg = f"{folder} already exists"

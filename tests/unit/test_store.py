@@ -138,7 +138,7 @@ def test_runs_are_below_home_or_where_the_settings_say(isolated_home, tmp_path):
 def test_a_run_key_that_differs_from_another_in_capital_letters_only_is_refused(isolated_home):
     open_run("spring").note("corpus", {})
     for ask in (open_run, existing_run):
-        with pytest.raises(InputError, match="there is a run 'spring', whose key differs from 'Spring'"):
+        with pytest.raises(InputError, match="'Spring' cannot be a run key: it differs from 'spring', which is there"):
             ask("Spring")
     (isolated_home / "runs" / "Autumn").mkdir()
     (isolated_home / "runs" / "autumn").mkdir(exist_ok=True)  # as earlier versions allowed

@@ -91,6 +91,7 @@ COMMANDS = [
     ("domain check nowhere", "no domain 'nowhere'", "abcdlink init nowhere"),
     ("domain check corpus", "no domain 'corpus'", "news"),
     ("init news", "comes with abcdlink", "another name"),
+    ("init News", "'News' cannot be the name of a domain: it differs from 'news'", "write news, or take another"),
     ("import text texts --out corpus", "holds another corpus", "--force"),
     ("sample corpus --out bare --sample 1", "holds another corpus", "another folder"),
     ("pair bare --out corpus --floor 0.1", "holds another corpus", "another folder"),

@@ -222,6 +222,8 @@ def test_init_makes_a_usable_domain(run: Run, tmp_path: Path, monkeypatch: pytes
     assert [(made / name).is_file() for name in ("domain.toml", "guidelines.md")] == [True, True]
     code, _, err = run("init", "patents")
     assert (code, "already exists" in err) == (2, True), err
+    code, _, err = run("init", "Patents")
+    assert (code, "it differs from 'patents', which is there, in capital letters only" in err) == (2, True), err
     assert [folder.name for folder in made.parent.iterdir()] == ["patents"]
 
 
