@@ -35,7 +35,8 @@ def terminal() -> Iterator[Progress]:
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with Bars(*columns, console=Console(stderr=True)) as bars:
+    # An LLM's answers come some at once, then none for a minute: the time left goes by the last ten minutes.
+    with Bars(*columns, console=Console(stderr=True), speed_estimate_period=600) as bars:
 
         def show(items: Iterable[T], label: str, total: int | None = None) -> Iterator[T]:
             length = total if total is not None else (len(items) if isinstance(items, Sized) else None)

@@ -24,6 +24,7 @@ from typer.testing import CliRunner
 from abcdlink.cli.app import OVERVIEW, PANELS, help_only, make_app, overview_of
 from abcdlink.cli.output import print_table
 from abcdlink.layout import GENERATION
+from abcdlink.progress import terminal
 from abcdlink.store import open_run
 from tests.helpers.fake_llm import FakeLLM, Request, Response, by_rule, error, says
 from tests.helpers.forked import forked_command
@@ -157,3 +158,16 @@ def test_a_full_disk_is_one_error_and_no_answer_is_paid_for_twice(moment: int, m
     # Questions answered when nothing could be stored any more.
     assert sum(count - 1 for count in questions.values()) <= UNDER_WAY
     assert open_run("spring").exists(GENERATION)
+
+
+def test_the_time_left_does_not_go_by_answers_that_came_together(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    now = 0
+    monkeypatch.setattr("rich.console.monotonic", lambda: float(now))
+    with terminal() as progress:
+        for done in progress(range(100), "asking"):
+            now += 0 if done % 4 else 100  # four at a time answer in a hundred seconds
+            if done == 40:
+                break
+    assert "40/100 0:18:20 0:2" in capfd.readouterr().err
