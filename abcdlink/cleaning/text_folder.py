@@ -15,6 +15,7 @@ from abcdlink.corpus.lines import LINE
 from abcdlink.corpus.records import Corpus, Document, Refusal, Sentence
 from abcdlink.errors import InputError
 from abcdlink.folders import Folder, open_folder
+from abcdlink.progress import Progress, silent
 
 
 def is_text_folder(folder: str) -> bool:
@@ -23,52 +24,58 @@ def is_text_folder(folder: str) -> bool:
     return not folder.startswith("s3://") and not (path / DOCUMENTS).exists() and bool(text_files(path)[0])
 
 
-def read_lines(folder: str) -> Corpus:
-    """Read each document of a folder, named by its file, with the lines that are not blank as its sentences.
+class TextFolder:
+    """The documents of a folder, each read once.
 
-    The id of a line is its number in the text, from 1. Files that cannot be read are refused.
+    ``corpus`` has them named by their files, with the lines that are not blank as their sentences: the id of a line is
+    its number in the text, from 1. Files that cannot be read are refused.
     """
-    path, documents, refused = Path(folder), {}, []
-    for name, file in _files(path).items():
-        try:
-            lines = [(number, line) for number, (line, _) in enumerate(_lines(read_document(file)), 1) if line.strip()]
-            sentences = tuple(Sentence(id=str(number), text=line) for number, line in lines)
-            documents[name] = Document(id=name, sentences=sentences)
-        except InputError as error:
-            refused.append(Refusal(where=str(file), reason=error.problem, hint=error.hint))
-    if not documents:
-        msg = f"{folder} has no text file that can be used"
-        raise InputError(msg, f"the first: {refused[0].line}" if refused else "check the path")
-    return Corpus(name=path.resolve().name, documents=documents, pairs=[], refused=refused)
 
+    def __init__(self, folder: str, progress: Progress = silent) -> None:
+        self._path, self._lines = Path(folder), dict[str, list[tuple[str, str]]]()
+        self._files, documents, refused = _files(self._path), {}, []
+        for name, file in progress(self._files.items(), f"reading {folder}", len(self._files)):
+            try:
+                lines = _lines(read_document(file))
+                kept = [
+                    Sentence(id=str(number), text=line) for number, (line, _) in enumerate(lines, 1) if line.strip()
+                ]
+                documents[name] = Document(id=name, sentences=tuple(kept))
+                self._lines[name] = lines
+            except InputError as error:
+                refused.append(Refusal(where=str(file), reason=error.problem, hint=error.hint))
+        if not documents:
+            msg = f"{folder} has no text file that can be used"
+            raise InputError(msg, f"the first: {refused[0].line}" if refused else "check the path")
+        self.corpus = Corpus(name=self._path.resolve().name, documents=documents, pairs=[], refused=refused)
 
-def leftovers(folder: str, corpus: Corpus, further: Sequence[LinePattern]) -> dict[str, list[Removed]]:
-    """Return the whole lines that an import would remove, by document."""
-    removed: dict[str, list[Removed]] = {}
-    files = _files(Path(folder))
-    for name, document in corpus.documents.items():
-        text = "".join(line + end for line, end in _lines(read_document(files[name])))
-        for line, cut, why in without_leftovers(text, further).removed:
-            sentence = document.sentences[document.position[str(line)]]
-            if sentence.text == cut:
-                at = document.position[sentence.id]
-                removed.setdefault(name, []).append(Removed(document=name, position=at, sentence=sentence, by=why))
-    return removed
+    def leftovers(self, further: Sequence[LinePattern]) -> dict[str, list[Removed]]:
+        """Return the whole lines that an import would remove, by document."""
+        removed: dict[str, list[Removed]] = {}
+        for name, document in self.corpus.documents.items():
+            text = "".join(line + end for line, end in self._lines[name])
+            for line, cut, why in without_leftovers(text, further).removed:
+                at = document.position[str(line)]
+                if document.sentences[at].text == cut:
+                    one = Removed(document=name, position=at, sentence=document.sentences[at], by=why)
+                    removed.setdefault(name, []).append(one)
+        return removed
 
+    def write(self, out: str, removed: Sequence[Removed]) -> None:
+        """Write a copy of the documents without the removed lines, as plain text, and of the table of pairs.
 
-def write_lines(source: str, out: str, removed: Sequence[Removed]) -> None:
-    """Write a copy of the documents without the removed lines, as plain text, and of the table of pairs."""
-    path, folder = Path(source), open_folder(out)
-    gone = _by_document(removed)
-    for name, file in _files(path).items():
-        if name in gone or not _is_plain(file):
-            lines = _lines(read_document(file))
-            kept = [line + end for number, (line, end) in enumerate(lines, 1) if number not in gone.get(name, ())]
-            folder.write(name, "".join(kept).encode())
-        else:
-            folder.write(name, file.read_bytes())
-    for table in (other for other in path.iterdir() if other.name.casefold() == PAIRS_FILE):
-        folder.write(table.name, table.read_bytes())
+        A file that cannot be read is copied as it is: an import names it.
+        """
+        folder, gone = open_folder(out), _by_document(removed)
+        for name, file in self._files.items():
+            if name in self._lines and (name in gone or not _is_plain(file)):
+                lines, cut = self._lines[name], gone.get(name, ())
+                kept = [line + end for number, (line, end) in enumerate(lines, 1) if number not in cut]
+                folder.write(name, "".join(kept).encode())
+            else:
+                folder.write(file.relative_to(self._path).as_posix(), file.read_bytes())
+        for table in (other for other in self._path.iterdir() if other.name.casefold() == PAIRS_FILE):
+            folder.write(table.name, table.read_bytes())
 
 
 def put_back(folder: Folder, removed: Sequence[Removed]) -> None:

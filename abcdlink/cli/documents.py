@@ -201,10 +201,11 @@ def clean(
     Example: `abcdlink clean articles --out clean-articles --domain news`
     """
     from abcdlink.cleaning import CleaningPlan
+    from abcdlink.corpus.formats.text_files import PAGE
     from abcdlink.domain import find_domain
     from abcdlink.folders import open_folder
     from abcdlink.progress import terminal
-    from abcdlink.stages.corpora import PAGE, run_cleaning
+    from abcdlink.stages.corpora import run_cleaning
 
     with terminal() as progress:
         counts = run_cleaning(corpus, out, find_domain(domain), CleaningPlan(ask=ask, form=form), progress)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import textwrap
 
-from abcdlink.cleaning import Cleaned, CleaningCounts, CleaningPlan, Removed, restore, text_folder, to_restore
+from abcdlink.cleaning import Cleaned, CleaningCounts, CleaningPlan, Removed, restore, to_restore
 from abcdlink.cleaning.clean import clean
+from abcdlink.cleaning.text_folder import TextFolder, is_text_folder, put_back
+from abcdlink.corpus.formats.text_files import COUNTS, PAGE
 from abcdlink.corpus.io import ANOTHER_FOLDER, read_corpus, read_origin, refuse_to_replace, with_step
 from abcdlink.corpus.records import Corpus
 from abcdlink.domain import Domain
@@ -20,7 +22,7 @@ from abcdlink.store import Store
 from abcdlink.templates import html_environment
 
 PAIRING = "pairing.jsonl"
-REMOVED, PAGE, COUNTS = "removed.jsonl", "removed.html", "cleaning.json"
+REMOVED = "removed.jsonl"
 ACCOUNT = "cleaning"
 """Budget that pays for the questions, since cleaning belongs to no run."""
 MOST_SHOWN = 200
@@ -42,15 +44,15 @@ def run_cleaning(
     if open_folder(out).where() == open_folder(corpus_folder).where():
         msg = f"{out} is the corpus to be cleaned"
         raise InputError(msg, "give another folder, so that nothing is lost")
-    are_lines = text_folder.is_text_folder(corpus_folder)
+    are_lines = is_text_folder(corpus_folder)
     if not are_lines:
         refuse_to_replace(out, with_step(read_origin(corpus_folder), "Cleaned"), ANOTHER_FOLDER)
-    corpus = text_folder.read_lines(corpus_folder) if are_lines else read_corpus(corpus_folder)
-    patterns = domain.settings.cleaning.line_patterns
-    lines = text_folder.leftovers(corpus_folder, corpus, patterns) if are_lines else None
+    texts = TextFolder(corpus_folder, progress) if are_lines else None
+    corpus = texts.corpus if texts else read_corpus(corpus_folder)
+    lines = texts.leftovers(domain.settings.cleaning.line_patterns) if texts else None
     cleaned = clean(corpus, domain, plan, lambda: LLM(profile("cleaner"), account=ACCOUNT), progress, lines)
-    if are_lines:
-        text_folder.write_lines(corpus_folder, out, cleaned.removed)
+    if texts:
+        texts.write(out, cleaned.removed)
         _write_removed(cleaned, out)
         return cleaned.counts
     origin = with_step(read_origin(corpus_folder), f"Cleaned: {cleaned.counts}", cleaning=plan.model_dump(mode="json"))
@@ -70,10 +72,10 @@ def run_restore(folder: str, domain: Domain, documents: tuple[str, ...] = ()) ->
         raise InputError(msg, "give the folder that `abcdlink clean` wrote")
     removed = store.read_records(REMOVED, Removed)
     back, still = to_restore(removed, documents)
-    are_lines = text_folder.is_text_folder(folder)
+    are_lines = is_text_folder(folder)
     if are_lines:
-        text_folder.put_back(open_folder(folder), back)
-        corpus = text_folder.read_lines(folder)
+        put_back(open_folder(folder), back)
+        corpus = TextFolder(folder).corpus
     else:
         corpus = restore(read_corpus(folder), back)
     counts = store.read_record(COUNTS, CleaningCounts)

@@ -25,6 +25,9 @@ NOTE_MARKS = re.compile(
 )
 """Marks in the text that lead to a note, and the arrows back; the notes themselves stay, at the end."""
 
+COUNTS, PAGE = "cleaning.json", "removed.html"
+"""What `abcdlink clean` writes beside the texts; the page, which is for people, is no document."""
+
 
 def text_files(folder: Path) -> tuple[dict[str, Path], list[Path]]:
     """Return the documents in a folder and its subfolders, and the files that repeat one with another ending.
@@ -33,7 +36,8 @@ def text_files(folder: Path) -> tuple[dict[str, Path], list[Path]]:
     the order of ``READERS`` counts. An ``.md`` file is a document only where there are no others.
     """
     there = sorted(folder.rglob("*")) if folder.is_dir() else []
-    found = [path for path in there if ending(path.name) and not path.name.startswith(LITTER)]
+    page = folder / PAGE if (folder / COUNTS).exists() else None
+    found = [path for path in there if ending(path.name) and not path.name.startswith(LITTER) and path != page]
     found = [path for path in found if ending(path.name) != MARKDOWN] or found
     names = {path: without_ending(path.relative_to(folder).as_posix()) for path in found}
     first: dict[str, Path] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections import Counter
 from contextlib import suppress
 from datetime import date
 
@@ -11,10 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from abcdlink.cleaning import text_folder
+from abcdlink.cleaning import AskAbout, CleaningPlan, text_folder
 from abcdlink.corpus.formats.excel import excel_rows
 from abcdlink.corpus.formats.text_files import read_document
 from abcdlink.errors import InputError
+from abcdlink.stages.corpora import run_cleaning
 from tests.helpers.office import paragraph, pdf, row, run, word
 from tests.helpers.outside_files import files, load, reasons
 
@@ -152,13 +154,14 @@ def test_a_damaged_file_is_read_or_refused(tmp_path_factory, name, data):
         assert read_document(path)
 
 
-def test_a_clean_copy_of_word_and_pdf_is_plain_text(tmp_path):
-    body = word(paragraph(run("Read more")), paragraph(run("It rained.")))
-    folder = files(tmp_path / "in", {"x.source.docx": body, "x.target.pdf": pdf(["Rain fell."])})
-    lines = text_folder.read_lines(str(folder))
-    first = lines.documents["x.source.txt"]
-    gone = text_folder.Removed(document="x.source.txt", position=0, sentence=first.sentences[0], by="read more")
-    text_folder.write_lines(str(folder), str(tmp_path / "out"), [gone])
+def test_a_clean_copy_of_word_and_pdf_is_plain_text_and_each_file_is_read_once(tmp_path, news, monkeypatch):
+    body = word(paragraph(run("Share this")), paragraph(run("It rained.")))
+    there = {"x.source.docx": body, "x.target.pdf": pdf(["Rain fell."]), "scan.pdf": pdf([""])}
+    folder, read = files(tmp_path / "in", there), Counter()
+    monkeypatch.setattr(text_folder, "read_document", lambda path: read.update([path.name]) or read_document(path))
+    run_cleaning(str(folder), str(tmp_path / "out"), news, CleaningPlan(ask=AskAbout.NONE))
+    assert read == dict.fromkeys(there, 1)
+    assert (tmp_path / "out" / "scan.pdf").read_bytes() == there["scan.pdf"]  # an import refuses it and says why
     corpus = load("text", tmp_path / "out")
     assert {name: document.texts for name, document in corpus.documents.items()} == {
         "x.source": ["It rained."],
