@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from abcdlink.cleaning import Removed
-from abcdlink.corpus.formats.text import PAIRS_FILE
+from abcdlink.corpus.formats.text import PAIRS_FILES
 from abcdlink.corpus.formats.text_files import PLAIN, TEXT, ending, read_document, text_files
 from abcdlink.corpus.io import DOCUMENTS
 from abcdlink.corpus.leftovers import LinePattern, without_leftovers
@@ -74,7 +74,7 @@ class TextFolder:
                 folder.write(name, "".join(kept).encode())
             else:
                 folder.write(file.relative_to(self._path).as_posix(), file.read_bytes())
-        for table in (other for other in self._path.iterdir() if other.name.casefold() == PAIRS_FILE):
+        for table in (other for other in self._path.iterdir() if other.name.casefold() in PAIRS_FILES):
             folder.write(table.name, table.read_bytes())
 
 

@@ -7,7 +7,7 @@ import io
 import json
 import os
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain
 from pathlib import Path
@@ -211,14 +211,19 @@ def read_table(path: Path, required: Sequence[str]) -> Iterator[tuple[str, dict[
     try:
         rows = next((table for table in tables if set(required) <= _columns(table).keys()), rows)
         columns = _columns(rows)
-        if not set(required) <= columns.keys():
-            msg = f"{path} has the columns {', '.join(columns) or '(none)'}"
-            raise InputError(msg, f"name its columns {','.join(required)} in the first line")
+        require_columns(path, columns, required)
         for row in rows:
             yield f"{path}, line {rows.line_num}", {key: (row[name] or "").strip() for key, name in columns.items()}
     except csv.Error as error:
         msg = f"{path}, line {rows.line_num}: {error}"
         raise InputError(msg, "save it as a comma-separated table") from None
+
+
+def require_columns(path: Path, columns: Collection[str], required: Sequence[str]) -> None:
+    """Raise ``InputError`` unless a table has the required columns."""
+    if not set(required) <= set(columns):
+        msg = f"{path} has the columns {', '.join(columns) or '(none)'}"
+        raise InputError(msg, f"name its columns {','.join(required)} in the first line")
 
 
 def _columns(table: csv.DictReader[str]) -> dict[str, str]:

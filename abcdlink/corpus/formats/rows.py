@@ -8,6 +8,7 @@ names. A text may be a list of sentences where the format has lists. The other c
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 import re
 from collections import Counter
@@ -19,7 +20,7 @@ from typing import Any
 from abcdlink.corpus.builder import CorpusBuilder
 from abcdlink.corpus.formats.excel import excel_rows
 from abcdlink.corpus.formats.files import LITTER, ImportSource, read_json_lines, read_lines
-from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
+from abcdlink.corpus.records import Corpus, Document, Pair, Sentence, Tally
 from abcdlink.errors import InputError
 from abcdlink.settings import get_settings
 
@@ -34,6 +35,8 @@ LONGEST_META = 200
 """Characters of the longest cell that becomes metadata; longer ones are texts that nobody asked for."""
 BATCH = 64
 """Rows of a Parquet file that are read at a time: their texts may be long."""
+MOST_TARGETS = 10_000
+"""Texts of targets that are remembered, so that tables of any length are read."""
 HEAD = 1_000
 """Lines of a JSON file in which a field is looked for: none need have them all."""
 HEADING = 100
@@ -217,6 +220,7 @@ def _dataset_rows(given: ImportSource) -> Rows:
 def _read(given: ImportSource, rows: Rows) -> Corpus:
     builder = CorpusBuilder(given.name)
     columns: Mapping[str, str] | None = None
+    targets = _Targets()
     for where, name, row in rows:
         if fault := row.get(FAULT):
             builder.refuse(where, fault.problem, fault.hint)
@@ -225,13 +229,33 @@ def _read(given: ImportSource, rows: Rows) -> Corpus:
         meta = _meta(row, columns)
         if given.wants(meta):
             with builder.refusing(where):
-                _add(builder, given, where, name, {role: row.get(column) for role, column in columns.items()}, meta)
+                cells = {role: row.get(column) for role, column in columns.items()}
+                _add(builder, given, where, name, cells, meta, targets)
+    if targets.shared.count:
+        builder.note(targets.shared.note("Targets with the same text as that of a row before, which are one document"))
     return builder.build()
+
+
+class _Targets:
+    """The ids of targets that no column gives: the same text in many rows is one document."""
+
+    def __init__(self) -> None:
+        self._ids: dict[bytes, str] = {}
+        self.shared = Tally()
+
+    def id_for(self, text: Any, name: str) -> str:  # noqa: ANN401 - any cell
+        """Return the id of the document with this text, which is the name given here where it is new."""
+        key = hashlib.blake2b(repr(text).encode(errors="surrogatepass"), digest_size=16).digest()
+        if key in self._ids:
+            self.shared.add(name)
+        elif len(self._ids) == MOST_TARGETS:
+            del self._ids[next(iter(self._ids))]
+        return self._ids.setdefault(key, name)
 
 
 def _columns(given: ImportSource, row: Row) -> dict[str, str]:
     """Return role -> column, from what was asked for and from columns that have the names of roles."""
-    asked = given.choices.columns
+    asked = {role: _meant(column, row) for role, column in given.choices.columns.items()}
     by_name = {column.casefold(): column for column in row}
     there = ", ".join(column for column in row if column.strip() and not column.startswith(" "))
     for role, column in asked.items():
@@ -241,7 +265,7 @@ def _columns(given: ImportSource, row: Row) -> dict[str, str]:
         if column not in row:
             msg = f"{given.path} has no column {column!r}, only {there}"
             raise InputError(msg, "correct --columns; the first line must name the columns")
-    found = {role: by_name[role] for role in ROLES if role in by_name} | dict(asked)
+    found = {role: by_name[role] for role in ROLES if role in by_name} | asked
     twice = next((column for column in found.values() if f"{column} (2)" in row), None)
     if twice:
         msg = f"{given.path} has two columns named {twice!r}"
@@ -256,6 +280,12 @@ def _columns(given: ImportSource, row: Row) -> dict[str, str]:
     return found
 
 
+def _meant(column: str, row: Row) -> str:
+    """Return the only column whose name begins so; the same name when it is one, or there are none or several."""
+    alike = [name for name in row if name.startswith(column)]
+    return alike[0] if len(alike) == 1 else column
+
+
 def _meta(row: Row, columns: Mapping[str, str]) -> dict[str, str]:
     """Return the cells that are not used otherwise, where they are short and single."""
     used = set(columns.values())
@@ -264,11 +294,20 @@ def _meta(row: Row, columns: Mapping[str, str]) -> dict[str, str]:
 
 
 def _add(
-    builder: CorpusBuilder, given: ImportSource, where: str, name: str, cells: Mapping[str, Any], meta: dict[str, str]
+    builder: CorpusBuilder,
+    given: ImportSource,
+    where: str,
+    name: str,
+    cells: Mapping[str, Any],
+    meta: dict[str, str],
+    targets: _Targets,
 ) -> None:
     if "source" in cells and "target" in cells:
         pair = _name(cells.get("pair")) or _name(cells.get("id")) or name
-        ids = [_name(cells.get(f"{side}_id")) or f"{pair}_{side}" for side in ("source", "target")]
+        ids = [
+            _name(cells.get("source_id")) or f"{pair}_source",
+            _name(cells.get("target_id")) or targets.id_for(cells["target"], f"{pair}_target"),
+        ]
         source, target = (
             _document(given, document, cells[side], side, meta)
             for document, side in zip(ids, ("source", "target"), strict=True)

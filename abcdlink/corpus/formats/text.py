@@ -1,22 +1,23 @@
 """Reads a folder of files that hold one document each: plain text, HTML, Word, PDF (see ``text_files.py``).
 
-A document is named by its path below the folder without its ending. The pairs come from ``pairs.csv``
-(columns ``source``, ``target`` and, if wanted, ``id``; file names with or without ending) where there
-is one, else from files named ``<pair>.source.txt`` and ``<pair>.target.txt``, or ``sources/<pair>.txt`` and
-``targets/<pair>.txt``, or with another ending. Case, and whether an accent is a character of its own, matter only where
-two names differ in nothing else. In a folder without other documents, all this goes for ``.md``; beside them, an
-``.md`` file tells what the folder holds.
+A document is named by its path below the folder without its ending. The pairs come from ``pairs.csv`` or ``pairs.xlsx``
+(columns ``source``, ``target`` and, if wanted, ``id``; file names with or without ending) where there is one, else from
+files named ``<pair>.source.txt`` and ``<pair>.target.txt``, or ``sources/<pair>.txt`` and ``targets/<pair>.txt``, or
+with another ending. Case, and whether an accent is a character of its own, matter only where two names differ in
+nothing else. In a folder without other documents, all this goes for ``.md``; beside them, an ``.md`` file tells what
+the folder holds.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from unicodedata import normalize
 
 from abcdlink.corpus.builder import CorpusBuilder
-from abcdlink.corpus.formats.files import ImportSource, read_table
+from abcdlink.corpus.formats.excel import excel_rows
+from abcdlink.corpus.formats.files import ImportSource, read_table, require_columns
 from abcdlink.corpus.formats.text_files import (
     READERS,
     ending,
@@ -28,7 +29,7 @@ from abcdlink.corpus.formats.text_files import (
 from abcdlink.corpus.records import Corpus, Note, Pair, pair_name
 from abcdlink.errors import InputError
 
-PAIRS_FILE = "pairs.csv"
+PAIRS_FILES = ("pairs.csv", "pairs.xlsx")
 SOURCE, TARGET = "source", "target"
 
 
@@ -36,7 +37,7 @@ def read_text_folder(given: ImportSource) -> Corpus:
     """Read all documents of a folder and its subfolders; unreadable and empty ones are refused.
 
     Raises:
-        InputError: when the source is not a folder or has no document, or ``pairs.csv`` cannot be
+        InputError: when the source is not a folder or has no document, or the table of pairs cannot be
             read as a table with the columns ``source`` and ``target``.
     """
     folder = given.path
@@ -62,7 +63,7 @@ def read_text_folder(given: ImportSource) -> Corpus:
     if textless:
         builder.note(Note.of("Pages without text, which are blank or pictures", textless))
     files = {name: path.relative_to(folder).as_posix() for name, path in documents.items()}
-    tables = [path for path in sorted(folder.iterdir()) if path.name.casefold() == PAIRS_FILE]
+    tables = [path for path in sorted(folder.iterdir()) if path.name.casefold() in PAIRS_FILES]
     if tables:
         _pairs_from_table(builder, given, tables[0], _Names(files))
     elif not given.choices.targets:
@@ -92,12 +93,23 @@ class _Names:
 
 
 def _pairs_from_table(builder: CorpusBuilder, given: ImportSource, path: Path, names: _Names) -> None:
-    for where, cells in read_table(given.file(path), ("source", "target")):
+    for where, cells in _table(given.file(path)):
         source, target = (names.find(cells[side]) for side in ("source", "target"))
         if not source or not target:
             builder.refuse(where, "the source or the target is blank", "fill it in or remove the row")
         else:
             builder.add_pair(where, Pair(id=cells.get("id") or pair_name(source, target), source=source, target=target))
+
+
+def _table(path: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
+    if path.name.casefold() == PAIRS_FILES[0]:
+        yield from read_table(path, (SOURCE, TARGET))
+        return
+    rows = excel_rows(path)
+    _, head = next(rows, ("", []))
+    columns = [name.casefold() for name in head]
+    require_columns(path, columns, (SOURCE, TARGET))
+    yield from ((where, dict(zip(columns, cells, strict=True))) for where, cells in rows)
 
 
 def _pairs_from_names(builder: CorpusBuilder, files: Mapping[str, str]) -> None:

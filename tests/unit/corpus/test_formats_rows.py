@@ -185,6 +185,23 @@ def test_a_target_of_several_rows_is_one_document(tmp_path):
     assert (counts["Documents that came agai"], counts["Documents with HTML tags"]) == (1, 1)
 
 
+def test_a_target_without_an_id_that_several_rows_repeat_is_one_document(tmp_path):
+    """So it is in an export of a survey; the name of a column may be cut short, as its questions are long."""
+    rows = ["Nr,Q1. What would you change?,Q10. Why?,target", "1,It stops.,a,It runs.", "2,Bo.,b,It hangs."]
+    (tmp_path / "x.csv").write_text("\n".join([*rows, "3,It hangs.,c,It runs."]))
+    corpus = load("csv", tmp_path / "x.csv", columns={"source": "Q1.", "pair": "Nr"})
+    assert [(pair.source, pair.target) for pair in corpus.pairs] == [
+        ("1_source", "1_target"),
+        ("2_source", "2_target"),
+        ("3_source", "1_target"),
+    ]
+    assert [(note.what[:27], note.count, note.examples) for note in corpus.notes[:1]] == [
+        ("Targets with the same text ", 1, ("3_target",))
+    ]
+    with pytest.raises(InputError, match="has no column 'Q1', only Nr, Q1"):
+        load("csv", tmp_path / "x.csv", columns={"source": "Q1"})
+
+
 def test_a_row_with_more_cells_than_columns_is_refused(tmp_path):
     """Its texts would be cut, and the parts would stand in other columns."""
     (tmp_path / "x.csv").write_text('source,target\nGood, really.,Bake it.\n"Good, really.",Bake it.\n')

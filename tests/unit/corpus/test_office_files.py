@@ -198,6 +198,15 @@ def test_excel_is_read_as_a_table_of_texts(tmp_path):
     assert [refusal.where for refusal in corpus.refused] == [f"{tmp_path / 'a.xlsx'}, sheet letters, row 5"]
 
 
+def test_pairs_may_be_named_in_an_excel_file_beside_the_documents(tmp_path):
+    rows = [["Source", "TARGET", "id"], ["a.txt", "b", 7], [], ["a", None, 8]]
+    corpus = load("text", files(tmp_path, {"a.txt": "It stops.", "b.txt": "It runs.", "Pairs.xlsx": book(x=rows)}))
+    assert [(pair.id, pair.source, pair.target) for pair in corpus.pairs] == [("7", "a", "b")]
+    assert [one.where for one in corpus.refused] == [f"{tmp_path / 'Pairs.xlsx'}, sheet x, row 4"]
+    with pytest.raises(InputError, match="has the columns from, to"):
+        load("text", files(tmp_path, {"Pairs.xlsx": book(x=[["from", "to"]])}))
+
+
 def test_excel_with_several_filled_sheets_and_what_is_no_excel_are_named(tmp_path):
     folder = files(tmp_path, {"two.xlsx": book(a=[["x"]], b=[["y"]]), "no.xlsx": b"PK"})
     with pytest.raises(InputError, match=r"two\.xlsx has several sheets with data: a, b"):
