@@ -7,10 +7,8 @@ names. A text may be a list of sentences where the format has lists. The other c
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, islice
@@ -18,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from abcdlink.corpus.builder import CorpusBuilder
-from abcdlink.corpus.formats.excel import excel_rows
-from abcdlink.corpus.formats.files import LITTER, ImportSource, read_json_lines, read_lines
+from abcdlink.corpus.formats.files import LITTER, ImportSource, read_json_lines
+from abcdlink.corpus.formats.spreadsheets import csv_lines, excel_rows
 from abcdlink.corpus.records import Corpus, Document, Pair, Sentence, Tally
 from abcdlink.errors import InputError
 from abcdlink.settings import get_settings
@@ -29,8 +27,6 @@ Rows = Iterator[tuple[str, str, Row]]
 """Where a row is, the id that it has where no column gives one, and its cells by column."""
 
 ROLES = ("text", "id", "source", "target", "source_id", "target_id", "pair")
-LONGEST_CELL = 16 << 20
-"""Characters of the longest cell of a CSV file that is read."""
 LONGEST_META = 200
 """Characters of the longest cell that becomes metadata; longer ones are texts that nobody asked for."""
 BATCH = 64
@@ -39,14 +35,9 @@ MOST_TARGETS = 10_000
 """Texts of targets that are remembered, so that tables of any length are read."""
 HEAD = 1_000
 """Lines of a JSON file in which a field is looked for: none need have them all."""
-HEADING = 100
-"""Most lines over which the names of columns in a CSV file may run."""
 JSON_HINT = "write one object a line, or an array of objects"
 FAULT = "why the row is refused"
 """Key of the error of a row that is refused for its form."""
-DECLARED = re.compile(r"sep=(.)\s*")
-"""The first line with which Excel says what separates cells."""
-QUOTED = re.compile(r'"[^"]*"')
 SAVED = ("state.json", "dataset_dict.json")
 """Files that tell a data set that was saved by ``save_to_disk``."""
 
@@ -88,28 +79,7 @@ def csv_rows(path: Path) -> Rows:
     Raises:
         InputError: when it is not UTF-8, quotation marks are not closed or not doubled.
     """
-    return _rows_of(_csv_cells(path))
-
-
-def _csv_cells(path: Path) -> Iterator[tuple[str, list[str]]]:
-    csv.field_size_limit(LONGEST_CELL)
-    texts = (text + "\n" for _, text in read_lines(path, blank=True))
-    header = next((text for text in texts if text.strip()), "")
-    if declared := DECLARED.fullmatch(header):
-        header = next(texts, "")
-    head = [header]
-    while sum(line.count('"') for line in head) % 2 and len(head) < HEADING and (line := next(texts, "")):
-        head.append(line)
-    delimiter = declared[1] if declared else max(",;\t", key=QUOTED.sub("", "".join(head)).count)
-    rows = csv.reader(chain(head, texts), delimiter=delimiter, strict=True)
-    skipped = bool(declared)
-    try:
-        for cells in filter(None, rows):
-            yield f"{path}, line {rows.line_num + skipped}", cells
-    except csv.Error as error:
-        msg = f"{path}, line {rows.line_num + skipped}: {error}"
-        hint = "save it as CSV from a spreadsheet, which encloses cells in quotation marks and doubles those inside"
-        raise InputError(msg, hint) from None
+    return _rows_of(csv_lines(path))
 
 
 def _rows_of(lines: Iterator[tuple[str, list[str]]]) -> Rows:

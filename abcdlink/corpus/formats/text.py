@@ -16,8 +16,8 @@ from pathlib import Path
 from unicodedata import normalize
 
 from abcdlink.corpus.builder import CorpusBuilder
-from abcdlink.corpus.formats.excel import excel_rows
 from abcdlink.corpus.formats.files import ImportSource, read_table, require_columns
+from abcdlink.corpus.formats.spreadsheets import excel_rows
 from abcdlink.corpus.formats.text_files import (
     READERS,
     ending,

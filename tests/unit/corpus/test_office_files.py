@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from abcdlink.cleaning import AskAbout, CleaningPlan, text_folder
-from abcdlink.corpus.formats.excel import excel_rows
+from abcdlink.corpus.formats.spreadsheets import excel_rows
 from abcdlink.corpus.formats.text_files import read_document
 from abcdlink.errors import InputError
 from abcdlink.stages.corpora import run_cleaning

@@ -1,14 +1,51 @@
-"""The rows of an Excel file."""
+"""The rows of CSV and Excel files as they are: the names of the columns come first."""
 
 from __future__ import annotations
 
+import csv
+import re
 from collections.abc import Iterator
 from datetime import datetime, time
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from abcdlink.corpus.formats.files import open_file
+from abcdlink.corpus.formats.files import open_file, read_lines
 from abcdlink.errors import InputError, first_line
+
+LONGEST_CELL = 16 << 20
+"""Characters of the longest cell of a CSV file that is read."""
+HEADING = 100
+"""Most lines over which the names of columns in a CSV file may run."""
+DECLARED = re.compile(r"sep=(.)\s*")
+"""The first line with which Excel says what separates cells."""
+QUOTED = re.compile(r'"[^"]*"')
+
+
+def csv_lines(path: Path) -> Iterator[tuple[str, list[str]]]:
+    """Yield where each row of a CSV file is, and its cells, which end at commas, semicolons or tabs.
+
+    Raises:
+        InputError: when it is not UTF-8, quotation marks are not closed or not doubled.
+    """
+    csv.field_size_limit(LONGEST_CELL)
+    texts = (text + "\n" for _, text in read_lines(path, blank=True))
+    header = next((text for text in texts if text.strip()), "")
+    if declared := DECLARED.fullmatch(header):
+        header = next(texts, "")
+    head = [header]
+    while sum(line.count('"') for line in head) % 2 and len(head) < HEADING and (line := next(texts, "")):
+        head.append(line)
+    delimiter = declared[1] if declared else max(",;\t", key=QUOTED.sub("", "".join(head)).count)
+    rows = csv.reader(chain(head, texts), delimiter=delimiter, strict=True)
+    skipped = bool(declared)
+    try:
+        for cells in filter(None, rows):
+            yield f"{path}, line {rows.line_num + skipped}", cells
+    except csv.Error as error:
+        msg = f"{path}, line {rows.line_num + skipped}: {error}"
+        hint = "save it as CSV from a spreadsheet, which encloses cells in quotation marks and doubles those inside"
+        raise InputError(msg, hint) from None
 
 
 def excel_rows(path: Path) -> Iterator[tuple[str, list[str]]]:
