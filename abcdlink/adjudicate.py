@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from abcdlink.corpus.records import Corpus, Record
 from abcdlink.errors import InputError
-from abcdlink.judgments import AtPlace, Candidate, Judgment, Label, Place, Pool, by_candidate, opaque
+from abcdlink.judgments import AtPlace, Candidate, Judgment, Label, Place, Pool, by_candidate, opaque_id
 from abcdlink.layout import JUDGMENTS
 
 R = TypeVar("R", bound=Record)
@@ -83,7 +83,7 @@ def _pool(run_key: str, group: Sequence[Judgment], positions: Mapping[str, Mappi
         raise InputError(msg, "adjudicate with the corpus that was annotated")
     ordered = sorted(group, key=lambda judgment: at[judgment.target])
     return Pool(
-        key=opaque(run_key, "adjudication", first.pair, first.source, *(judgment.target for judgment in ordered)),
+        key=opaque_id(run_key, "adjudication", first.pair, first.source, *(judgment.target for judgment in ordered)),
         batch=first.batch,
         pair=first.pair,
         source=first.source,
@@ -91,7 +91,7 @@ def _pool(run_key: str, group: Sequence[Judgment], positions: Mapping[str, Mappi
     )
 
 
-class MethodRow(Record):
+class MethodDecisions(Record):
     """One method's candidates, or all of them.
 
     ``candidates``: judged by as many as asked for. ``disputed`` of these, decided ``to_link`` and
@@ -157,14 +157,14 @@ class AdjudicatorRow(Record):
 class AdjudicationSummary(Record):
     """The result of an adjudication so far; ``moot``: decisions on candidates that are no longer disputed."""
 
-    total: MethodRow
-    methods: tuple[MethodRow, ...]
+    total: MethodDecisions
+    methods: tuple[MethodDecisions, ...]
     followed: tuple[FollowedRow, ...]
     adjudicators: tuple[AdjudicatorRow, ...]
     moot: int
 
     @property
-    def rows(self) -> tuple[MethodRow, ...]:
+    def rows(self) -> tuple[MethodDecisions, ...]:
         """The methods, and last all of them together."""
         return (*self.methods, self.total)
 
@@ -192,8 +192,8 @@ def summarise(judgments: Sequence[Judgment], adjudications: Sequence[Adjudicatio
                 people.setdefault(name, Counter()).update(decided=1, followed=same, own=theirs)
         rows.setdefault(next(iter(group.values())).method, Counter()).update(counts)
     return AdjudicationSummary(
-        total=_row(MethodRow, "all", sum(rows.values(), Counter())),
-        methods=tuple(_row(MethodRow, method, rows[method]) for method in sorted(rows)),
+        total=_row(MethodDecisions, "all", sum(rows.values(), Counter())),
+        methods=tuple(_row(MethodDecisions, method, rows[method]) for method in sorted(rows)),
         followed=tuple(_row(FollowedRow, name, people[name]) for name in sorted(people)),
         adjudicators=tuple(_row(AdjudicatorRow, name, adjudicators[name]) for name in sorted(adjudicators)),
         moot=len(decided) - sum(counts["decided"] for counts in adjudicators.values()),

@@ -13,7 +13,7 @@ from pathlib import Path
 from abcdlink.corpus.io import read_corpus_from, write_corpus_to
 from abcdlink.corpus.records import Corpus, Document, Note, Record, Refusal, Sentence
 from abcdlink.errors import InputError
-from abcdlink.judgments import opaque
+from abcdlink.judgments import opaque_id
 from abcdlink.layout import NATURAL
 from abcdlink.stages.once import at_once, is_done
 from abcdlink.store import Store
@@ -33,7 +33,7 @@ class AskedDocument(Record):
     document: str
 
 
-class Piece(Record):
+class Segment(Record):
     """A part of a document: a sentence, or text that is left out."""
 
     text: str
@@ -44,7 +44,7 @@ class Segmentation(Record):
     """A document as its pieces, in order."""
 
     document: str
-    pieces: tuple[Piece, ...]
+    pieces: tuple[Segment, ...]
 
 
 @at_once(FOLDER)
@@ -59,7 +59,7 @@ def prepare(store: Store, first_documents: int | None = None) -> list[AskedDocum
         corpus = read_corpus_from(store, NATURAL)
         documents = list(corpus.used_documents()) or list(corpus.documents.values())
         asked = [
-            AskedDocument(key=opaque(store.key, "boundaries", document.id), document=document.id)
+            AskedDocument(key=opaque_id(store.key, "boundaries", document.id), document=document.id)
             for document in documents[:first_documents]
         ]
         store.write_records(ASKED, asked)
@@ -87,7 +87,7 @@ def segment(
             problems.append(f"nothing was cut before {words!r}: {found} these words after the first")
             continue
         cuts[places[0][0]].add(places[0][1])
-    pieces: list[Piece] = []
+    pieces: list[Segment] = []
     for number, (name, text) in enumerate(texts.items()):
         edges = [0, *sorted(cuts[name]), len(text)]
         parts = [text[start:end].strip() for start, end in pairwise(edges)]
@@ -96,9 +96,9 @@ def segment(
         if joins and (not kept or not pieces[-1].kept):
             problems.append(f"sentence {number + 1} is joined with the one before, but one of them is left out")
         elif joins:
-            pieces[-1] = Piece(text=f"{pieces[-1].text} {parts[0]}".strip())
+            pieces[-1] = Segment(text=f"{pieces[-1].text} {parts[0]}".strip())
             parts = parts[1:]
-        pieces += [Piece(text=part, kept=kept) for part in parts]
+        pieces += [Segment(text=part, kept=kept) for part in parts]
     return Segmentation(document=document.id, pieces=tuple(pieces)), problems
 
 

@@ -17,8 +17,8 @@ from abcdlink.corpus.records import Corpus, Record
 from abcdlink.errors import InputError
 from abcdlink.evaluation.errors import ErrorKind
 from abcdlink.interannotator.measures import mean_kappa
-from abcdlink.interannotator.multiple import Estimate, alpha_estimate
-from abcdlink.judgments import BOTH, RANDOM, AtPlace, Label, Place, Pool, in_reading_order, opaque
+from abcdlink.interannotator.multiple import AgreementEstimate, alpha_estimate
+from abcdlink.judgments import BOTH, RANDOM, AtPlace, Label, Place, Pool, in_reading_order, opaque_id
 
 OTHER = "other"
 """The pattern that says nothing without a comment."""
@@ -104,7 +104,7 @@ def wrong_predictions(pools: Sequence[Pool], links: Mapping[Place, bool], run_ke
         wrong = tuple(method for method in methods if (by in (BOTH, method)) is not link)
         if wrong:
             kind = ErrorKind.MISSED_LINK if link else ErrorKind.FALSE_LINK
-            key = opaque(run_key, "coding", *at)
+            key = opaque_id(run_key, "coding", *at)
             found.append(WrongPrediction(key=key, pair=at[0], source=at[1], target=at[2], kind=kind, methods=wrong))
     return found
 
@@ -116,7 +116,7 @@ def drawn(errors: Sequence[WrongPrediction], most: int, corpus: Corpus, seed: in
     return [by_place[place] for place in in_reading_order(by_place, corpus)]
 
 
-class MethodRow(Record):
+class MethodErrors(Record):
     """The wrong predictions of one kind of one method.
 
     ``errors``: those that all who were asked have coded. ``shares``: pattern -> the share of their codes, a fraction
@@ -143,10 +143,10 @@ class CodingSummary(Record):
     incomplete: int
     coders: tuple[str, ...]
     kappa: float | None
-    alpha: Estimate
+    alpha: AgreementEstimate
     observed: float | None
-    by_pattern: dict[str, Estimate]
-    rows: tuple[MethodRow, ...]
+    by_pattern: dict[str, AgreementEstimate]
+    rows: tuple[MethodErrors, ...]
 
 
 def summarise(coding: Coding, codes: Sequence[Code], needed: int) -> CodingSummary:
@@ -178,10 +178,10 @@ def summarise(coding: Coding, codes: Sequence[Code], needed: int) -> CodingSumma
     )
 
 
-def _row(method: str, kind: ErrorKind, said: Sequence[Mapping[str, str]], names: Sequence[str]) -> MethodRow:
+def _row(method: str, kind: ErrorKind, said: Sequence[Mapping[str, str]], names: Sequence[str]) -> MethodErrors:
     given = Counter(pattern for one in said for pattern in one.values())
     agreed = Counter(next(iter(one.values())) for one in said if len({*one.values()}) == 1)
-    return MethodRow(
+    return MethodErrors(
         method=method,
         kind=kind,
         errors=len(said),
@@ -192,7 +192,7 @@ def _row(method: str, kind: ErrorKind, said: Sequence[Mapping[str, str]], names:
 
 def _alpha(
     said: Sequence[Mapping[str, str]], labels: Sequence[Collection[str]], sources: Sequence[tuple[str, str]]
-) -> Estimate:
+) -> AgreementEstimate:
     """Return alpha, with the patterns grouped into labels."""
     counts = [[sum(pattern in label for pattern in one.values()) for label in labels] for one in said]
     return alpha_estimate(counts, sources)

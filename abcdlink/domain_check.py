@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from abcdlink.cleaning import Form
-from abcdlink.cleaning.clean import Piece, question_about
+from abcdlink.cleaning import AnswerForm
+from abcdlink.cleaning.clean import Excerpt, question_about
 from abcdlink.corpus.records import Corpus, Document, Pair, Record, Sentence
 from abcdlink.criteria import rating_settings
 from abcdlink.domain import SHIPPED, Domain, Setting
@@ -121,8 +121,8 @@ def _questions(domain: Domain, corpus: Corpus) -> Iterator[tuple[str, Callable[[
     for name, linked in (("generate a linked sentence", True), ("generate an unlinked sentence", False)):
         yield name, lambda linked=linked: _sentence_question(domain, target, linked=linked)  # type: ignore[misc]
     offered = {"s0": tuple(target.position)}
-    cleaned = Piece(target, list(range(len(target.sentences))))
-    for form in Form:
+    cleaned = Excerpt(target, list(range(len(target.sentences))))
+    for form in AnswerForm:
         yield f"clean, {form}", lambda form=form: question_about(cleaned, domain, form)  # type: ignore[misc]
     for setup in setups_of(domain):
         for mode in range(1, 5):

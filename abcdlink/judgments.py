@@ -203,6 +203,6 @@ def verdict(labels: Sequence[Label], rule: LabelRule, needed: int, decision: Lab
 TASK_DIGITS = 16
 
 
-def opaque(*parts: object, digits: int = TASK_DIGITS) -> str:
+def opaque_id(*parts: object, digits: int = TASK_DIGITS) -> str:
     """Return a stable name that tells annotators nothing: the first hex digits of the SHA-256 of the parts."""
     return hashlib.sha256("|".join(map(str, parts)).encode()).hexdigest()[:digits]

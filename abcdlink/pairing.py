@@ -34,7 +34,7 @@ ROWS_AT_ONCE = 500
 EXAMPLES = 5
 
 
-class Verdict(StrEnum):
+class PairVerdict(StrEnum):
     """What becomes of two documents that could be a pair."""
 
     PAIRED = "paired"
@@ -92,7 +92,7 @@ class Proposed(Record):
     target: str
     similarity: float
     shared: float = Field(description="share of the shorter document's eight-word sequences that the other has")
-    verdict: Verdict
+    verdict: PairVerdict
 
 
 @dataclass
@@ -107,21 +107,21 @@ class Pairing:
     def counts(self) -> dict[str, int]:
         """How many there are of each verdict."""
         counted = Counter(one.verdict for one in self.proposed)
-        return {verdict.value: counted[verdict] for verdict in Verdict if counted[verdict]}
+        return {verdict.value: counted[verdict] for verdict in PairVerdict if counted[verdict]}
 
     def pairs(self) -> list[Pair]:
         """Return the pairs."""
-        chosen = (one for one in self.proposed if one.verdict is Verdict.PAIRED)
+        chosen = (one for one in self.proposed if one.verdict is PairVerdict.PAIRED)
         return [Pair(id=pair_name(one.source, one.target), source=one.source, target=one.target) for one in chosen]
 
     def examples(self) -> list[Proposed]:
         """Return some of each verdict: of what is paired the most and the least similar, else the nearest misses."""
         shown = []
-        for verdict in Verdict:
+        for verdict in PairVerdict:
             some = sorted((one for one in self.proposed if one.verdict is verdict), key=lambda one: -one.similarity)
-            if verdict is Verdict.PAIRED and len(some) > EXAMPLES:
+            if verdict is PairVerdict.PAIRED and len(some) > EXAMPLES:
                 some = [*some[: EXAMPLES // 2], *some[-(EXAMPLES - EXAMPLES // 2) :]]
-            elif verdict in {Verdict.TOO_NEAR, Verdict.REPRINT}:
+            elif verdict in {PairVerdict.TOO_NEAR, PairVerdict.REPRINT}:
                 some = some[::-1]
             shown += some[:EXAMPLES]
         return shown
@@ -227,15 +227,15 @@ class _Pairer:
         for source, similarity in near:
             shared = self._shared(source, target) if similarity >= rule.floor else 0.0
             if similarity < rule.floor:
-                verdict = Verdict.TOO_FAR
+                verdict = PairVerdict.TOO_FAR
             elif shared >= rule.reprint and rule.reprint < 1:
-                verdict = Verdict.REPRINT
+                verdict = PairVerdict.REPRINT
             elif similarity > rule.ceiling:
-                verdict = Verdict.TOO_NEAR
+                verdict = PairVerdict.TOO_NEAR
             elif chosen >= rule.most:
-                verdict = Verdict.SPARE
+                verdict = PairVerdict.SPARE
             else:
-                verdict = Verdict.PAIRED
+                verdict = PairVerdict.PAIRED
                 chosen += 1
             yield Proposed(
                 source=self.documents[source].id,

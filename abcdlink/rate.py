@@ -19,7 +19,7 @@ from abcdlink.domain import Domain
 from abcdlink.errors import InputError
 from abcdlink.interannotator.measures import mean_kappa
 from abcdlink.interannotator.ordinal import ordinal_alpha
-from abcdlink.judgments import Annotator, opaque
+from abcdlink.judgments import Annotator, opaque_id
 from abcdlink.layout import NATURAL, SYNTHETIC
 from abcdlink.stages.once import at_once, is_done
 from abcdlink.statistics import bootstrap_mean
@@ -97,7 +97,7 @@ def sample_documents(
     mixed = [(PairKind.SYNTHETIC, pair.id) for pair in chosen]
     mixed += [(PairKind.NATURAL, pair.id) for pair in others[: sizes[1]]]
     chooser.shuffle(mixed)
-    return [RatedDocument(key=opaque(run_key, "rating", kind, pair), kind=kind, pair=pair) for kind, pair in mixed]
+    return [RatedDocument(key=opaque_id(run_key, "rating", kind, pair), kind=kind, pair=pair) for kind, pair in mixed]
 
 
 def _shuffled(corpus: Corpus, chooser: random.Random) -> list[Pair]:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from abcdlink.corpus.records import Corpus, Record
 from abcdlink.domain import SourceFilter
 from abcdlink.errors import InputError
-from abcdlink.judgments import opaque
+from abcdlink.judgments import opaque_id
 
 Source = tuple[str, str]
 """Pair and source sentence."""
@@ -105,7 +105,7 @@ def sample_sources(
 
 def exhaustive_key(run_key: str, pair: str, source: str) -> str:
     """Return the opaque, stable name of a source's exhaustive task: 16 hex digits, not those of its pool."""
-    return opaque(run_key, "exhaustive", pair, source)
+    return opaque_id(run_key, "exhaustive", pair, source)
 
 
 def systematic(strata: Sequence[Sequence[Source]], size: int, chooser: random.Random) -> list[Source]:

@@ -10,8 +10,8 @@ from abcdlink.corpus.records import Record
 from abcdlink.layout import WAITING, project_file, waiting_file
 from abcdlink.store import Store
 
-STANDING = "standing.json"
-"""How far a project is; stored beside the other files on the project."""
+PROGRESS = "standing.json"
+"""How far a project is, under the name that stored runs have; beside the other files on the project."""
 
 
 class WaitsFor(StrEnum):
@@ -69,7 +69,7 @@ class Person(Record):
     open: int
 
 
-class Standing(Record):
+class PeopleProgress(Record):
     """How far the people of a project are.
 
     ``needed``: answers that are waited for, ``answers``: those that are there. ``first``: when the first came.
@@ -122,11 +122,11 @@ def is_closed(store: Store, slug: str, tasks: int) -> bool:
     return closed is not None and closed.tasks in {0, tasks}
 
 
-def keep_standing(store: Store, slug: str, standing: Standing) -> None:
+def keep_people_progress(store: Store, slug: str, progress: PeopleProgress) -> None:
     """Keep how far a project is."""
-    store.write_record(project_file(slug, STANDING), standing)
+    store.write_record(project_file(slug, PROGRESS), progress)
 
 
-def standing_of(store: Store, slug: str) -> Standing | None:
+def people_progress(store: Store, slug: str) -> PeopleProgress | None:
     """Return how far a project was at the last look; ``None``: nobody looked."""
-    return store.find_record(project_file(slug, STANDING), Standing)
+    return store.find_record(project_file(slug, PROGRESS), PeopleProgress)

@@ -28,7 +28,7 @@ from abcdlink.qualify import QUALIFIED
 from abcdlink.stage_progress import STAGES, progress_of, stages_of
 from abcdlink.stages.batch_preview import preview_of, review_of
 from abcdlink.store import Store
-from abcdlink.waiting import Standing, Waiting, WaitsFor, all_waiting, standing_of
+from abcdlink.waiting import PeopleProgress, Waiting, WaitsFor, all_waiting, people_progress
 
 OF_PEOPLE = {
     "qualify": "Applicants judge the gold pairs",
@@ -95,7 +95,7 @@ def _how_to_fix(store: Store, flow: str, told: str) -> list[Line]:
 
 
 def _with_people(store: Store, flow: str, waiting: Waiting, around: Surroundings) -> tuple[str, list[Line]]:
-    slug, standing = waiting.slug, standing_of(store, waiting.slug)
+    slug, progress = waiting.slug, people_progress(store, waiting.slug)
     if flow == "annotate":
         batches = store.manifest.get("annotation", {}).get("batches", 1)
         batch = f"batch {batch_of(slug)} of {batches}"
@@ -104,24 +104,24 @@ def _with_people(store: Store, flow: str, waiting: Waiting, around: Surroundings
     else:
         guidelines = []
         headline = OF_PEOPLE.get(slug) or OF_PEOPLE.get(flow, f"People are working on {flow}")
-    if standing is None:
+    if progress is None:
         return headline, [Line(text="Their tasks are being pushed to Label Studio")]
-    lines = [Line(text=_how_far(standing))]
-    behind = [one for one in standing.people if one.open and standing.done < standing.tasks]
+    lines = [Line(text=_how_far(progress))]
+    behind = [one for one in progress.people if one.open and progress.done < progress.tasks]
     names = [f"{one.account if around.accounts else one.annotator} ({one.open} open)" for one in behind]
     named = [name for name in names if not name.startswith(" ")]
     if named:
         lines.append(Line(text=f"Waiting for {', '.join(named)}"))
-    elif not standing.answers:
+    elif not progress.answers:
         lines.append(Line(text="Nobody has started"))
-    elif standing.people and not behind and standing.done < standing.tasks:
+    elif progress.people and not behind and progress.done < progress.tasks:
         lines.append(Line(text="All who have started are done: the rest waits for somebody else"))
-    if standing.done < standing.tasks:
-        if standing.own_urls:
-            own = zip(ascii_uppercase, standing.own_urls, strict=False)
+    if progress.done < progress.tasks:
+        if progress.own_urls:
+            own = zip(ascii_uppercase, progress.own_urls, strict=False)
             lines += [Line(text=f"Send this link only to annotator {letter}", link=url) for letter, url in own]
         else:
-            lines.append(Line(text="Send this link to them", link=standing.url))
+            lines.append(Line(text="Send this link to them", link=progress.url))
         invite = "Anyone without an account creates one here first"
         if around.invitation:
             lines.append(Line(text=invite, link=around.invitation))
@@ -131,18 +131,18 @@ def _with_people(store: Store, flow: str, waiting: Waiting, around: Surroundings
         lines.append(Line(text="For Prolific, the study's link", command=f"abcdlink annotators prolific {store.key}"))
     lines += guidelines
     over = "They are done: the run continues on its own within a minute"
-    goes_on = "The run continues on its own when they are done" if standing.done < standing.tasks else over
+    goes_on = "The run continues on its own when they are done" if progress.done < progress.tasks else over
     lines.append(Line(text=f"{goes_on}; to check again", command=f"abcdlink status {store.key}"))
     return headline, lines
 
 
-def _how_far(standing: Standing) -> str:
-    text = f"{standing.done} of {standing.tasks} tasks done, {standing.answers} of {standing.needed} answers"
-    if standing.note:
-        text += f"; {standing.note}"
-    if standing.deadline:
-        text += f"; deadline {_day(standing.deadline)}"
-    if end := standing.expected_end:
+def _how_far(progress: PeopleProgress) -> str:
+    text = f"{progress.done} of {progress.tasks} tasks done, {progress.answers} of {progress.needed} answers"
+    if progress.note:
+        text += f"; {progress.note}"
+    if progress.deadline:
+        text += f"; deadline {_day(progress.deadline)}"
+    if end := progress.expected_end:
         text += f"; at this pace they will finish on {_day(end)}"
     return text
 

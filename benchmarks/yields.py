@@ -21,7 +21,7 @@ from abcdlink.corpus.gold import Gold
 from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.evaluation.results import calibration_of
 from abcdlink.linking.fitted import make_folds
-from abcdlink.linking.learned import Known, Said, learn, out_of_fold, refit
+from abcdlink.linking.learned import JudgedCandidate, RankedCorpus, learn, out_of_fold, refit
 from abcdlink.linking.learners import base_retrievers
 from abcdlink.retrieval import get_retriever, rank_corpus
 from benchmarks import NEWS, SYNTHETIC, Claim, real_corpus, require_minilm
@@ -82,8 +82,8 @@ def claims(data: Path) -> Iterator[Claim]:
     yield from _claims("(c) the same with whole topics as the first batch", after, (None, None, None), INCOMPLETE)
 
 
-def _known(corpus: Corpus) -> Known:
-    return Known(corpus, {name: rank_corpus(corpus, get_retriever(name)) for name in base_retrievers(LINKER)})
+def _known(corpus: Corpus) -> RankedCorpus:
+    return RankedCorpus(corpus, {name: rank_corpus(corpus, get_retriever(name)) for name in base_retrievers(LINKER)})
 
 
 def _topic(pair: Pair) -> str:
@@ -102,7 +102,7 @@ def _claims(what: str, needs: Sequence[Need], most: Sequence[float | None], note
         )
 
 
-def _needs(known: Known, table: pd.DataFrame, spent: int = 0, found: int = 0) -> list[Need]:
+def _needs(known: RankedCorpus, table: pd.DataFrame, spent: int = 0, found: int = 0) -> list[Need]:
     """Return the judgments needed for the links of each fixed pool.
 
     ``table``: probabilities of all pairs, or of those left after a first batch, in which ``spent`` judgments
@@ -119,7 +119,7 @@ def _needs(known: Known, table: pd.DataFrame, spent: int = 0, found: int = 0) ->
     return needs
 
 
-def _fixed_pool(known: Known, k: int, pairs: set[str] | None = None) -> pd.DataFrame:
+def _fixed_pool(known: RankedCorpus, k: int, pairs: set[str] | None = None) -> pd.DataFrame:
     """Return the candidates of the fixed pool, for all pairs or some."""
     import pandas as pd
 
@@ -131,7 +131,7 @@ def _fixed_pool(known: Known, k: int, pairs: set[str] | None = None) -> pd.DataF
 
 
 def _refitted(
-    synthetic: Known, natural: Known, zero_shot: pd.DataFrame, first: Sequence[Pair], before: Need
+    synthetic: RankedCorpus, natural: RankedCorpus, zero_shot: pd.DataFrame, first: Sequence[Pair], before: Need
 ) -> tuple[list[Need], tuple[float, float]]:
     """Judge a first batch with a share of the budget, refit, and return the judgments and both calibration errors."""
     batch = {pair.id for pair in first}
@@ -145,7 +145,7 @@ def _refitted(
     seen = table[judged]
     places = zip(seen["pair"], seen["source"], seen["target"], strict=True)
     said = [
-        Said(place, bool(link), float(chance))
+        JudgedCandidate(place, bool(link), float(chance))
         for place, link, chance in zip(places, linked[judged], selection.chance[judged], strict=True)
     ]
     linker = refit(LINKER, synthetic, natural, said)
@@ -155,12 +155,12 @@ def _refitted(
     return needs, (_error(natural, rest), _error(natural, refitted))
 
 
-def _error(known: Known, table: pd.DataFrame) -> float:
+def _error(known: RankedCorpus, table: pd.DataFrame) -> float:
     probability: NDArray[np.float64] = table["score"].to_numpy()
     return calibration_of(Gold(known.corpus).match(table), probability).error
 
 
-def _coverage(known: Known, table: pd.DataFrame) -> Claim:
+def _coverage(known: RankedCorpus, table: pd.DataFrame) -> Claim:
     """Audit the zero-shot candidates many times; count how often the interval contains the true number of links."""
     order = Order(table, np.ones(len(table), bool), AUDITED)
     linked = Gold(known.corpus).match(table).hit

@@ -9,7 +9,7 @@ from prefect.artifacts import create_link_artifact
 from abcdlink.cli.agreement_details import details_lines, multiple_lines
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.evaluation.shortlist import Shortlist
-from abcdlink.feedback import Outcome
+from abcdlink.feedback import FeedbackOutcome
 from abcdlink.feedback.memos import cases_text
 from abcdlink.interannotator.measures import Agreement
 from abcdlink.layout import NATURAL, batch_file
@@ -187,7 +187,7 @@ def show_feedback(store: Store, batch: int, feedback: Feedback) -> None:
     )
 
 
-def show_outcome(store: Store, batch: int, outcome: Outcome) -> None:
+def show_outcome(store: Store, batch: int, outcome: FeedbackOutcome) -> None:
     """Show the outcome of a feedback round; the batch's kappa stays that of the first answers."""
     rows: list[dict[str, Any]] = [
         {"what": "disagreements shown", "value": outcome.cases},

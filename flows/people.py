@@ -151,7 +151,7 @@ def coding(run: RunKey, domain: str = "", coding: CodingParameters = CodingParam
     table(key(run, "patterns"), codes.rows_of(summary), f"{said}; report: {report(store)}")
 
 
-class Decision(RunInput):
+class Approval(RunInput):
     """Who may judge batches, by pseudonym or account: the coordinator's form."""
 
     qualified: list[str]
@@ -203,13 +203,13 @@ def show_applicants(store: Store, applicants: list[Applicant], best: list[Applic
 
 def decide(store: Store, best: list[Applicant]) -> Qualified:
     """Suspend until the coordinator has chosen; a form that names nobody, or a non-applicant, is shown again."""
-    trouble = ""
+    error_text = ""
     for attempt in count(1):
         told = f"Resume it with the chosen applicants, or use `abcdlink qualify confirm {store.key}`."
         wait_for_coordinator(store, QUALIFY_SLUG, told)
-        form = Decision.with_initial_data(
-            description=f"{trouble}Who may judge batches? Pseudonyms or accounts of applicants, as in the table under "
-            "Artifacts. The proposal is filled in.",
+        form = Approval.with_initial_data(
+            description=f"{error_text}Who may judge batches? Pseudonyms or accounts of applicants, as in the table "
+            "under Artifacts. The proposal is filled in.",
             qualified=[one.annotator for one in best],
         )
         # The same key in every process: the form is read again if the run is killed afterwards.
@@ -217,5 +217,5 @@ def decide(store: Store, best: list[Applicant]) -> Qualified:
         try:
             return confirm(store, answer.qualified)
         except InputError as error:
-            trouble = f"**{error}**\n\n"
+            error_text = f"**{error}**\n\n"
     raise AssertionError

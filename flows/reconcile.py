@@ -44,9 +44,9 @@ if TYPE_CHECKING:
 
 WAITING_FLOWS = ["annotate", "qualify", "rate", "exhaustive", "adjudicate", "coding", "boundaries"]
 """Flows whose runs wait for people."""
-ASKING_FLOWS = ["start", "bootstrap", "benchmark", "candidates"]
+LLM_FLOWS = ["start", "bootstrap", "benchmark", "candidates"]
 """Flows whose runs wait for an LLM batch."""
-FLOWS_OF_RUNS = [*WAITING_FLOWS, *ASKING_FLOWS, "generate", "validate", "shortlist"]
+FLOWS_OF_RUNS = [*WAITING_FLOWS, *LLM_FLOWS, "generate", "validate", "shortlist"]
 """Flows whose runs are restarted when their process has died; they all resume where they were."""
 UNDER_WAY = ["Pending", "Submitting", "Running"]
 """States of a run that has a process or is about to get one; a killed worker leaves its runs in them."""
@@ -59,7 +59,7 @@ NOTHING = "Nothing to do."
 
 
 @dataclass
-class Round:
+class ReconcileResult:
     """The result of looking at all runs: what was done, and run name -> what went wrong with this run."""
 
     waiting: int = 0
@@ -105,7 +105,7 @@ def look_at_all(
     choice: WorthALook | None = None,
     shown: dict[str, str] | None = None,
     awake: datetime | None = None,
-) -> Round:
+) -> ReconcileResult:
     """Look at every run that is not complete; an error in one never keeps another waiting.
 
     A run without a heartbeat for ``stale`` is dead. ``choice``: which suspended runs to look at; default: all.
@@ -113,7 +113,7 @@ def look_at_all(
     that it ended in. ``awake``: since when runs could send heartbeats, if the machine slept before.
     """
     shown = {} if shown is None else shown
-    found = Round()
+    found = ReconcileResult()
     for flow_run in runs_in_states(["Suspended", *UNDER_WAY, "Crashed", *OVER], FLOWS_OF_RUNS, client):
         state, end = flow_run.state_name or "", str(flow_run.state.id if flow_run.state else "")
         found.waiting += state == "Suspended"

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from abcdlink.domain import Setting, domain_of, find_domain, in_setting
 from abcdlink.evaluation.shortlist import Shortlist, ShortlistRule
-from abcdlink.labels.parts import Sampling
+from abcdlink.labels.parts import LabelSampling
 from abcdlink.labels.records import Labels
 from abcdlink.layout import safe
 from abcdlink.stages.benchmark import Benchmark, run_benchmark
@@ -187,7 +187,7 @@ def label(
     """
     store = existing_run(run)
     name = labels.name or safe(corpus.rstrip("/").rpartition("/")[2])
-    sampling = Sampling(floor=labels.floor)
+    sampling = LabelSampling(floor=labels.floor)
     planned = AS_TASKS.step("plan labels", plan_labels, store, corpus, name, labels.linker, sampling)
     parts = [{"run": run, "labels": name, "part": part} for part in planned.open_parts]
     with task_runner() as runner:

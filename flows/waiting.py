@@ -29,7 +29,7 @@ from abcdlink.waiting import WaitsFor, wait_for, waiting_of
 from abcdlink.whatnow import what_now
 from flows.artifacts import show_project
 from labelstudio_config.pages import Page
-from labelstudio_config.progress import Progress
+from labelstudio_config.progress import ProjectProgress
 from labelstudio_config.run import read_pushed, surroundings
 from tasks.projects import look, pull, push
 from tasks.running import key
@@ -44,7 +44,7 @@ LIVE_ARTIFACTS = "live-artifacts.json"
 """What run pages show about a project, by artifact key and flow run; stored beside the project in the run."""
 
 
-def show_progress(store: Store, flow_run: str, slug: str, progress: Progress) -> None:
+def show_progress(store: Store, flow_run: str, slug: str, progress: ProjectProgress) -> None:
     """Show how much of a project is done, on the page of the run that waits for it."""
     closed = ", closed" if progress.complete and progress.done < progress.tasks else ""
     bar = ProgressArtifact(

@@ -12,7 +12,7 @@ from typing import Any
 
 from abcdlink.judgments import Annotator
 from labelstudio_config.history import Fate, GoneTask, answer_in, key_of, last_changed_by, user_of
-from labelstudio_config.snapshot import Answer, SetAside, Snapshot
+from labelstudio_config.snapshot import SetAside, Snapshot, TaskAnswer
 
 SIMULATED_DOMAIN = "@simulated.invalid"
 """Ending of the e-mail addresses of programs that annotate; no real address can end in ``.invalid``."""
@@ -33,7 +33,7 @@ class Answers:
     ``anomalies``: one sentence for each thing that was left out or looks wrong.
     """
 
-    newest: list[tuple[str, Answer]]
+    newest: list[tuple[str, TaskAnswer]]
     skips: list[tuple[str, str]]
     annotators: list[Annotator]
     anomalies: list[str]
@@ -46,7 +46,7 @@ def read_answers(snapshot: Snapshot, keys: Collection[str], annotators: Sequence
     """
     known = with_pseudonyms(annotators, snapshot)
     pseudonym = {annotator.account: annotator.annotator for annotator in known}
-    newest: list[tuple[str, Answer]] = []
+    newest: list[tuple[str, TaskAnswer]] = []
     skips: list[tuple[str, str]] = []
     in_order = ((key, user) for key in keys for user in sorted(snapshot.accounts_of(key)))
     for key, user in in_order:

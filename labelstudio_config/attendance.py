@@ -13,7 +13,7 @@ from abcdlink.qualify import qualified_accounts
 from abcdlink.stages.annotate import annotators_of
 from abcdlink.stages.feedback import prepare_feedback
 from abcdlink.store import Store
-from abcdlink.waiting import Person, Standing, keep_standing
+from abcdlink.waiting import PeopleProgress, Person, keep_people_progress
 from labelstudio_config.client import public
 from labelstudio_config.progress import open_keys, progress_in
 from labelstudio_config.run import PushedProject
@@ -213,10 +213,10 @@ def reminders_of(store: Store, slug: str) -> list[Reminder]:
     return store.find_records(project_file(slug, REMINDERS), Reminder)
 
 
-def note_standing(store: Store, pushed: PushedProject, snapshot: Snapshot) -> Standing:
+def note_people_progress(store: Store, pushed: PushedProject, snapshot: Snapshot) -> PeopleProgress:
     """Store and return the progress of a project, from what was just read."""
     awaited = awaited_in(store, pushed.slug)
-    progress = progress_in(snapshot, pushed.task_keys, pushed.overlap, awaited)
+    done = progress_in(snapshot, pushed.task_keys, pushed.overlap, awaited).done
     left = open_keys(snapshot, pushed.task_keys, pushed.overlap, awaited)
     given = {key: snapshot.accounts_of(key) for key in pushed.task_keys}
     answers = sum(min(len(users), pushed.overlap) for users in given.values())
@@ -225,12 +225,12 @@ def note_standing(store: Store, pushed: PushedProject, snapshot: Snapshot) -> St
     people = _people(store, pushed, snapshot, pushed.task_keys if pushed.slug == QUALIFY_SLUG else left, awaited)
     if awaited is not None:
         missing = sum(person.open for person in people)
-    standing = Standing(
+    progress = PeopleProgress(
         title=pushed.title,
         url=public(pushed.home or pushed.projects[0].url),
         own_urls=() if pushed.home or len(pushed.projects) == 1 else tuple(public(one.url) for one in pushed.projects),
-        tasks=progress.tasks,
-        done=progress.done,
+        tasks=len(pushed.task_keys),
+        done=done,
         needed=answers + missing,
         answers=answers,
         people=people,
@@ -238,8 +238,8 @@ def note_standing(store: Store, pushed: PushedProject, snapshot: Snapshot) -> St
         first=min((group[-1].at for group in snapshot.answers.values()), default=None),
         deadline=schedule_of(store, pushed.slug).deadline,
     )
-    keep_standing(store, pushed.slug, standing)
-    return standing
+    keep_people_progress(store, pushed.slug, progress)
+    return progress
 
 
 def _people(

@@ -12,7 +12,7 @@ from abcdlink.qualify.screening import screening_of
 from abcdlink.store import Store
 from labelstudio_config.answers import SIMULATED_DOMAIN
 from labelstudio_config.run import known_so_far, pushed_slugs, read_pushed
-from labelstudio_config.snapshot import Answer
+from labelstudio_config.snapshot import TaskAnswer
 
 CENT = Decimal("0.01")
 
@@ -49,7 +49,7 @@ def pay_of(store: Store, rate: Decimal) -> list[Pay]:
         snapshot = known_so_far(store, read_pushed(store, slug))
         if snapshot is None:
             continue
-        answers: dict[str, list[Answer]] = {}
+        answers: dict[str, list[TaskAnswer]] = {}
         for (_, user), (newest, *_) in snapshot.answers.items():
             answers.setdefault(snapshot.account(user), []).append(newest)
         for account, given in answers.items():
@@ -71,7 +71,7 @@ def pay_of(store: Store, rate: Decimal) -> list[Pay]:
     return sorted(rows, key=lambda row: (row.account.lower(), row.work))
 
 
-def _hours(answers: Sequence[Answer]) -> tuple[float | None, int]:
+def _hours(answers: Sequence[TaskAnswer]) -> tuple[float | None, int]:
     """Return the hours spent on some tasks, and for how many of them the time is estimated."""
     times = [one.seconds for one in answers if one.seconds is not None]
     if not times:

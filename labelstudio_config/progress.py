@@ -8,7 +8,7 @@ from abcdlink.corpus.records import Record
 from labelstudio_config.snapshot import Snapshot
 
 
-class Progress(Record):
+class ProjectProgress(Record):
     """Progress of the annotators.
 
     ``tasks``: tasks that were pushed. ``done``: those that enough annotators submitted or skipped, in
@@ -27,10 +27,10 @@ class Progress(Record):
 
 def progress_in(
     snapshot: Snapshot, keys: Collection[str], overlap: int, awaited: Collection[str] | None = None
-) -> Progress:
+) -> ProjectProgress:
     """Return the progress of a pushed project, in which each task needs answers as ``open_keys`` says."""
     done = len(keys) - len(open_keys(snapshot, keys, overlap, awaited))
-    return Progress(tasks=len(keys), done=done, complete=done == len(keys))
+    return ProjectProgress(tasks=len(keys), done=done, complete=done == len(keys))
 
 
 def open_keys(

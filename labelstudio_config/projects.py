@@ -24,7 +24,7 @@ from labelstudio_config.run import (
     keep_tasks,
     label_studio,
     look_at,
-    push_kept,
+    pushed_tasks,
     read_pushed,
     tasks_kept,
 )
@@ -240,7 +240,7 @@ def push_back(store: Store, client: Client, pushed: PushedProject, snapshot: Sna
     A deleted project is created again, with only these tasks.
     """
     missing = _missing(pushed, snapshot)
-    if not any(missing) or not (kept := push_kept(store, pushed.slug)):
+    if not any(missing) or not (kept := pushed_tasks(store, pushed.slug)):
         return pushed
     projects = list(pushed.projects)
     for number, (one, keys) in enumerate(zip(pushed.projects, missing, strict=True)):

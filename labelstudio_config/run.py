@@ -130,20 +130,20 @@ def keep_tasks(store: Store, slug: str, project: Project, tasks: Mapping[str, Ma
     store.folder.write(project_file(slug, TASKS), lzma.compress(text.encode(), preset=0))
 
 
-class KeptTasks(BaseModel):
+class PushedTasks(BaseModel):
     """A project and the data of its tasks by key, as they were pushed."""
 
     project: Project
     tasks: dict[str, dict[str, Any]]
 
 
-def push_kept(store: Store, slug: str) -> KeptTasks | None:
+def pushed_tasks(store: Store, slug: str) -> PushedTasks | None:
     """Return what was pushed; ``None`` where it was not kept."""
     name = project_file(slug, TASKS)
     if not store.exists(name):
         return None
     try:
-        return KeptTasks.model_validate_json(lzma.decompress(store.folder.read(name)))
+        return PushedTasks.model_validate_json(lzma.decompress(store.folder.read(name)))
     except (lzma.LZMAError, EOFError) as error:
         fault = str(error)
     except ValidationError as error:
@@ -202,7 +202,7 @@ def require_project(client: Client, title: str) -> int:
 
 def tasks_kept(store: Store, slug: str) -> dict[str, dict[str, Any]]:
     """Return the data of the tasks as they were pushed, by key; empty if they were not stored."""
-    kept = push_kept(store, slug)
+    kept = pushed_tasks(store, slug)
     return kept.tasks if kept else {}
 
 

@@ -81,7 +81,7 @@ def _joined(text: str | list[str]) -> str:
 
 
 @dataclass(frozen=True)
-class Answer:
+class TaskAnswer:
     """One annotation of one task: submitted or skipped, never a draft.
 
     ``data``: of the task as it was pushed, without the documents. ``given``: the choices and texts.
@@ -145,7 +145,7 @@ class Snapshot:
     in Label Studio. ``foreign``: number of tasks that have another key.
     """
 
-    answers: dict[tuple[str, int], list[Answer]]
+    answers: dict[tuple[str, int], list[TaskAnswer]]
     set_aside: tuple[SetAside, ...]
     altered: tuple[tuple[str, tuple[str, ...]], ...]
     copies: dict[str, list[int]]
@@ -222,7 +222,7 @@ class _Reading:
     pushed: PushedCopy
     as_pushed: Mapping[str, Mapping[str, Any]]
     originals: Mapping[int, dict[str, Any]]
-    answers: dict[tuple[str, int], list[Answer]] = field(default_factory=dict)
+    answers: dict[tuple[str, int], list[TaskAnswer]] = field(default_factory=dict)
     set_aside: list[SetAside] = field(default_factory=list)
 
     def read(self, task: Task, *, copy: bool) -> None:
@@ -254,7 +254,7 @@ class _Reading:
         except MalformedError as error:
             self._set_aside(aside, str(error))
             return False
-        answer = Answer(
+        answer = TaskAnswer(
             key=aside.key,
             user=user_of(annotation),
             at=datetime.fromisoformat(annotation["updated_at"]),

@@ -14,10 +14,10 @@ from abcdlink.domain import find_domain
 from abcdlink.store import Store, open_run
 from abcdlink.waiting import is_closed
 from labelstudio_config.answers import anomalies_in
-from labelstudio_config.attendance import awaited_in, note_standing
+from labelstudio_config.attendance import awaited_in, note_people_progress
 from labelstudio_config.pages import Page
 from labelstudio_config.pages.exhaustive import close_if_enough
-from labelstudio_config.progress import Progress, progress_in
+from labelstudio_config.progress import ProjectProgress, progress_in
 from labelstudio_config.projects import let_titles_say, look_now, push_more, push_project
 from labelstudio_config.run import PushedProject, is_pushed, last_look, not_said_yet, read_pushed
 from tasks.running import SERVICE_RETRIES
@@ -38,17 +38,17 @@ def push(run: str, domain: str, page: Page) -> PushedProject | None:
 
 
 @task(task_run_name="look at {slug}", **SERVICE_RETRIES)
-def look(run: str, slug: str) -> Progress:
+def look(run: str, slug: str) -> ProjectProgress:
     """Read the progress of a project's annotators, push missing tasks again, and report each anomaly once."""
     return look_at_people(open_run(run), slug, get_run_logger())
 
 
-def look_at_people(store: Store, slug: str, logger: Loggers) -> Progress:
+def look_at_people(store: Store, slug: str, logger: Loggers) -> ProjectProgress:
     """Look as the task does, outside a flow."""
     pushed, snapshot = look_now(store, slug)
     for line in not_said_yet(store, slug, anomalies_in(snapshot, str)):
         logger.warning("Run %s, %s: %s.", store.key, slug, line)
-    note_standing(store, pushed, snapshot)
+    note_people_progress(store, pushed, snapshot)
     close_if_enough(store, slug, snapshot)
     progress = progress_in(snapshot, pushed.task_keys, pushed.overlap, awaited_in(store, slug))
     return progress.model_copy(update={"complete": progress.complete or is_closed(store, slug, progress.tasks)})

@@ -13,7 +13,7 @@ from abcdlink.corpus.counts import repeated_pairs
 from abcdlink.corpus.records import Corpus, Document, Pair, Record, Refusal
 from abcdlink.domain import PoolSizes, SentenceFilter, SourceFilter
 from abcdlink.errors import InputError, counted
-from abcdlink.judgments import BOTH, RANDOM, Candidate, Pool, opaque
+from abcdlink.judgments import BOTH, RANDOM, Candidate, Pool, opaque_id
 from abcdlink.linking.records import Decision
 
 
@@ -249,7 +249,7 @@ def count_left_out(corpus: Corpus, pairs: Iterable[Pair], rules: SentenceFilter)
 
 def task_key(run_key: str, pair: str, source: str) -> str:
     """Return the opaque, stable name of one source sentence's task: 16 hex digits."""
-    return opaque(run_key, pair, source)
+    return opaque_id(run_key, pair, source)
 
 
 def _known(corpus: Corpus, decisions: Iterable[Decision], refused: list[Refusal]) -> Decided:

@@ -19,7 +19,7 @@ from abcdlink.llm.records import Usage
 BY_LLM = "LLM"
 
 
-class Form(StrEnum):
+class AnswerForm(StrEnum):
     """How the LLM answers: with the numbers of the sentences to remove, or with the article that is left."""
 
     NUMBERS = "numbers"
@@ -42,8 +42,8 @@ class CleaningPlan(Record):
         description="Which documents the LLM is asked about: none (rules only), those in which something suspicious "
         "is left, or all.",
     )
-    form: Form = Field(
-        Form.NUMBERS,
+    form: AnswerForm = Field(
+        AnswerForm.NUMBERS,
         description="numbers: it lists the sentences to remove; article: it returns the article (as in the paper), "
         "which is accepted only if no word was changed, added or moved.",
     )

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from abcdlink.cleaning import BY_LLM, AskAbout, Cleaned, CleaningCounts, CleaningPlan, Form, Removed
+from abcdlink.cleaning import BY_LLM, AnswerForm, AskAbout, Cleaned, CleaningCounts, CleaningPlan, Removed
 from abcdlink.corpus.counts import key_of, repeated_sentences
 from abcdlink.corpus.records import Corpus, Document, Refusal
 from abcdlink.domain import Domain
@@ -27,14 +27,14 @@ STAYS = "the document stays as it was"
 TOKENS_PER_WORD = 3
 ROOM = 200
 """Tokens of an answer beside what it repeats."""
-SCHEMAS: dict[Form, dict[str, Any]] = {
-    Form.NUMBERS: {
+SCHEMAS: dict[AnswerForm, dict[str, Any]] = {
+    AnswerForm.NUMBERS: {
         "type": "object",
         "properties": {"remove": {"type": "array", "items": {"type": "integer"}}},
         "required": ["remove"],
         "additionalProperties": False,
     },
-    Form.ARTICLE: {
+    AnswerForm.ARTICLE: {
         "type": "object",
         "properties": {"article": {"type": "string"}},
         "required": ["article"],
@@ -43,7 +43,7 @@ SCHEMAS: dict[Form, dict[str, Any]] = {
 }
 
 
-class Piece(NamedTuple):
+class Excerpt(NamedTuple):
     """Sentences of a document that are asked about in one question; positions are those in the document."""
 
     document: Document
@@ -134,22 +134,22 @@ def clean(
     return Cleaned(corpus.model_copy(update={"documents": documents}), all_removed, counts, refused)
 
 
-def question_about(piece: Piece, domain: Domain, form: Form) -> Question:
+def question_about(piece: Excerpt, domain: Domain, form: AnswerForm) -> Question:
     """Return the question about some sentences of a document."""
     texts = [" ".join(text.split()) for text in piece.texts]
     content = domain.render(f"clean_{form}.j2", texts=texts)
-    words = sum(len(text.split()) for text in texts) if form is Form.ARTICLE else len(texts)
+    words = sum(len(text.split()) for text in texts) if form is AnswerForm.ARTICLE else len(texts)
     messages = (Message(role="user", content=content),)
     return Question(
         messages=messages, json_schema=SCHEMAS[form], stage=STAGE, max_tokens=TOKENS_PER_WORD * words + ROOM
     )
 
 
-def _gone(piece: Piece, answer: Answer, form: Form, most_removed: float) -> list[Removed]:
+def _gone(piece: Excerpt, answer: Answer, form: AnswerForm, most_removed: float) -> list[Removed]:
     if not answer.outcome.answered or answer.value is None:
         msg = f"the LLM's answer: {answer.outcome.words}" if answer.raw else "the LLM gave no answer"
         raise InputError(msg, "what rules removed stays removed; clean again to ask again")
-    if form is Form.NUMBERS:
+    if form is AnswerForm.NUMBERS:
         kept = kept_by_numbers(piece.texts, answer.value["remove"], most_removed)
     else:
         kept = kept_by_article(piece.texts, answer.value["article"], most_removed)
@@ -163,7 +163,7 @@ def _gone(piece: Piece, answer: Answer, form: Form, most_removed: float) -> list
 
 def _pieces(
     corpus: Corpus, domain: Domain, ask: AskAbout, removed: dict[str, list[Removed]], *, are_lines: bool
-) -> list[Piece]:
+) -> list[Excerpt]:
     """Return what the LLM is asked about: whole documents, without what rules took out of them."""
     if ask is AskAbout.NONE:
         return []
@@ -181,7 +181,7 @@ def _pieces(
             )
             for at in left
         ):
-            pieces += [Piece(document, left[at : at + MOST_NUMBERED]) for at in range(0, len(left), MOST_NUMBERED)]
+            pieces += [Excerpt(document, left[at : at + MOST_NUMBERED]) for at in range(0, len(left), MOST_NUMBERED)]
     return pieces
 
 

@@ -9,7 +9,7 @@ from abcdlink.cli.output import out, print_rows
 
 if TYPE_CHECKING:
     from abcdlink.interannotator import Details
-    from abcdlink.interannotator.multiple import Estimate, MultipleMeasures
+    from abcdlink.interannotator.multiple import AgreementEstimate, MultipleMeasures
     from abcdlink.interannotator.over_time import BatchParts, Difference
 
 
@@ -79,7 +79,7 @@ def _parts(found: Details) -> Iterator[dict[str, object]]:
             }
 
 
-def _estimate(one: Estimate, *, signed: bool = False) -> str:
+def _estimate(one: AgreementEstimate, *, signed: bool = False) -> str:
     if one.value is None:
         return one.note
     sign = "+" if signed else ""

@@ -87,14 +87,14 @@ def write_pictures(store: Store, overview: Overview) -> None:
     """Write the pictures of every corpus, and of all together where there are several, into the run."""
     from abcdlink.report.pictures import as_file
     from abcdlink.report.pictures.of_benchmark import benchmark_pictures
-    from abcdlink.report.pictures.of_llms import Point, quality_against_cost
+    from abcdlink.report.pictures.of_llms import CostPoint, quality_against_cost
 
     pictures: dict[str, Markup] = {}
     for corpus, one in overview.corpora.items():
         best_first = sorted(one.approaches, key=lambda result: -result.f1_of_all)
         pictures |= {f"{corpus}, {title}": picture for title, picture in benchmark_pictures(best_first).items()}
     if len(overview.corpora) > 1:
-        points = [Point(one.name, one.seconds_per_1000_pairs, one.f1) for one in overview.across]
+        points = [CostPoint(one.name, one.seconds_per_1000_pairs, one.f1) for one in overview.across]
         if some := [point for point in points if point.cost > 0]:
             pictures["all corpora, F1 against seconds"] = quality_against_cost(some, "seconds")
     for title, picture in pictures.items():

@@ -22,7 +22,7 @@ from abcdlink.cli.output import (
     say,
 )
 from abcdlink.corpus.io import REFUSED, REMOVED_LINES
-from abcdlink.corpus.plain_text import Lines
+from abcdlink.corpus.plain_text import LineEnds
 from abcdlink.errors import InputError
 
 if TYPE_CHECKING:
@@ -109,11 +109,11 @@ def import_documents(
         str, typer.Option(help="ISO code of the documents' language, e.g. en, zh, hi; guessed if omitted.")
     ] = "",
     lines: Annotated[
-        Lines,
+        LineEnds,
         typer.Option(
             help="Line breaks in plain text: join wrapped lines, keep each line as a sentence, or decide by the text."
         ),
-    ] = Lines.AUTO,
+    ] = LineEnds.AUTO,
     entities: Annotated[bool, typer.Option(help="Remove HTML tags and decode HTML entities in plain text.")] = True,
     all_lines: Annotated[
         bool,

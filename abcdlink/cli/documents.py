@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from abcdlink.cleaning import AskAbout, Form
+from abcdlink.cleaning import AnswerForm, AskAbout
 from abcdlink.cli.output import (
     ByOption,
     DomainOption,
@@ -187,8 +187,8 @@ def clean(
         AskAbout, typer.Option(help="Which documents to ask the LLM about after the rules.")
     ] = AskAbout.SUSPICIOUS,
     form: Annotated[
-        Form, typer.Option(help="numbers: it lists the sentences to remove; article: it returns the article.")
-    ] = Form.NUMBERS,
+        AnswerForm, typer.Option(help="numbers: it lists the sentences to remove; article: it returns the article.")
+    ] = AnswerForm.NUMBERS,
     domain: DomainOption = "news",
     json: JsonOption = False,
 ) -> None:

@@ -11,7 +11,7 @@ from rich.markup import escape
 from abcdlink.cli.benchmark_tables import say_cost
 from abcdlink.cli.output import JsonOption, RunArgument, listed, out, print_json, print_rows, print_table, say
 from abcdlink.evaluation.comparisons import Trait, Unit
-from abcdlink.evaluation.errors import Pattern
+from abcdlink.evaluation.errors import ErrorPattern
 from abcdlink.progress import terminal
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def errors(
     run: RunArgument,
     approach: Annotated[str, typer.Argument(help="Name of an approach, as `abcdlink scores` lists it.")],
     most: Annotated[int, typer.Option(min=0, help="Number of errors to show.")] = 10,
-    pattern: Annotated[Pattern | None, typer.Option(help="Show only errors of this pattern.")] = None,
+    pattern: Annotated[ErrorPattern | None, typer.Option(help="Show only errors of this pattern.")] = None,
     json: JsonOption = False,
 ) -> None:
     """Show what an approach got wrong on the synthetic pairs, sorted into patterns.
@@ -136,7 +136,7 @@ def errors(
         print_json({**found.model_dump(mode="json"), "counts": counts})
         return
     counts_by_kind = found.counts()
-    rows = [(p.value, p.rule, *(by[p] for by in counts_by_kind.values())) for p in Pattern]
+    rows = [(p.value, p.rule, *(by[p] for by in counts_by_kind.values())) for p in ErrorPattern]
     columns = ("pattern", "its rule", *(f"{kind}s" for kind in counts_by_kind))
     print_table(f"{run}: what {approach} got wrong on {found.sources} source sentences", columns, rows, texts=2)
     say("An error that shows several patterns is counted for each of them.")
@@ -173,13 +173,13 @@ def reproduce(
 
     Example: `abcdlink reproduce ../shared/data --retrievers bm25`
     """
-    from abcdlink.reproduction import Asking
+    from abcdlink.reproduction import LLMTablesPlan
     from abcdlink.reproduction import reproduce as compute
 
-    asking = Asking(models=tuple(listed(llm)), run=run, sources=sources, tell=say_cost)
+    llms = LLMTablesPlan(models=tuple(listed(llm)), run=run, sources=sources, tell=say_cost)
 
     with terminal() as progress:
-        result = compute(data, None if retrievers is None else listed(retrievers), progress, asking)
+        result = compute(data, None if retrievers is None else listed(retrievers), progress, llms)
     if json:
         print_json({**result.model_dump(mode="json"), "compared": len(result.compared), "equal": result.equal})
     else:

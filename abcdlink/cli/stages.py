@@ -169,13 +169,13 @@ def label(
 
     Example: `abcdlink label spring-news archive --precision 0.95`
     """
-    from abcdlink.labels.parts import Sampling
+    from abcdlink.labels.parts import LabelSampling
     from abcdlink.stages.label import plan_labels, run_labels
     from abcdlink.store import existing_run
 
     store = existing_run(run)
     with terminal() as progress:
-        sampling = Sampling(floor=floor)
+        sampling = LabelSampling(floor=floor)
         planned = plan_labels(store, corpus, name or Path(corpus).name, linker, sampling, progress)
         result = run_labels(planned, precision, parts, progress)
     if json:

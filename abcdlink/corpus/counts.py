@@ -177,7 +177,7 @@ LIKE_INSTRUCTIONS = "Sentences that read like instructions to a model"
 REPEATED = "Pairs with the same two texts as another pair, which people are not asked about again"
 HOLD_HIDDEN = "Sentences with characters that nobody sees (soft hyphens, without width, turning letters around)"
 GARBLED = (
-    "Garbled sentences, as UTF-8 was read as {0}: save the original as UTF-8 again, or mend the file with "
+    "Garbled sentences, as UTF-8 was read as {0}: save the original as UTF-8 again, or repair the file with "
     "`iconv -f UTF-8 -t {0} FILE > NEW`, and import it once more"
 )
 

@@ -34,7 +34,7 @@ RAGGED = 0.85
 """A line counts as full when the next word would not fit into this share of the longest line."""
 
 
-class Lines(StrEnum):
+class LineEnds(StrEnum):
     """What the end of a line means: ``keep`` ends a sentence, ``join`` only wraps it, ``auto`` looks at the text."""
 
     AUTO = "auto"
@@ -55,7 +55,7 @@ class PlainText:
     def __init__(
         self,
         segmenter: Segmenter,
-        lines: Lines = Lines.AUTO,
+        lines: LineEnds = LineEnds.AUTO,
         *,
         entities: bool = True,
         remove: Sequence[LinePattern] | None = (),
@@ -93,7 +93,7 @@ class PlainText:
             text = decoded
         if self.remove is not None and not is_linked:
             text = self._without_leftovers(document_id, text, self.remove)
-        joined = join_lines(text, Lines.KEEP if is_linked and self.lines is Lines.AUTO else self.lines)
+        joined = join_lines(text, LineEnds.KEEP if is_linked and self.lines is LineEnds.AUTO else self.lines)
         if joined != text:
             self._joined.add(document_id)
         elif any(len(paragraph) > 1 for paragraph in _paragraphs(text)):
@@ -131,7 +131,7 @@ class PlainText:
         return notes
 
 
-def join_lines(text: str, lines: Lines = Lines.AUTO) -> str:
+def join_lines(text: str, lines: LineEnds = LineEnds.AUTO) -> str:
     r"""Join the lines of each paragraph where they are only wrapped; paragraphs then end with ``\n``.
 
     ``auto`` joins when at least as many lines break off in the middle of a sentence as end with one; a line that is
@@ -141,13 +141,15 @@ def join_lines(text: str, lines: Lines = Lines.AUTO) -> str:
     a short line without final punctuation stays apart: it is a headline or a byline. Only white space changes, and
     the hyphens of words that were divided at the end of a line.
     """
-    if lines is Lines.KEEP or not LINE.search(text):
+    if lines is LineEnds.KEEP or not LINE.search(text):
         return text
     paragraphs = list(_paragraphs(text))
-    if lines is Lines.AUTO and not _is_wrapped(paragraphs):
+    if lines is LineEnds.AUTO and not _is_wrapped(paragraphs):
         return text
     words = _Words(text)
-    return "\n".join(line for paragraph in paragraphs for line in _joined(paragraph, words, always=lines is Lines.JOIN))
+    return "\n".join(
+        line for paragraph in paragraphs for line in _joined(paragraph, words, always=lines is LineEnds.JOIN)
+    )
 
 
 class _Words:

@@ -19,14 +19,14 @@ from abcdlink.drops.ledger import (
     Quarantined,
     State,
     Taken,
-    Waiting,
+    WaitingFile,
     accounts,
     open_ledger,
     read_known,
     read_ledger,
     settle,
 )
-from abcdlink.drops.reading import Fingerprint, Part, fingerprint, lines, uncompressed
+from abcdlink.drops.reading import FilePart, Fingerprint, fingerprint, lines, uncompressed
 from abcdlink.drops.sources import WHOLE_SECONDS, DropFile, LocalSource, Source, open_source
 from abcdlink.folders import Folder
 
@@ -69,7 +69,7 @@ def take(
     return _Take(source, ledger, PlainText(segmenter, remove=remove), limit).run()
 
 
-def waiting(source: Source, ledger: Folder) -> list[Waiting]:
+def waiting(source: Source, ledger: Folder) -> list[WaitingFile]:
     """Return the files that are not taken yet, each with the reason."""
     look = _Take(source, ledger, PlainText(get_segmenter()), 0)
     for file in source.files():
@@ -123,7 +123,7 @@ class _Take:
         return entry is not None and entry.stamp == file.stamp and entry.state is not State.TAKING
 
     def _wait(self, file: DropFile, reason: str) -> None:
-        self.result.waiting.append(Waiting(name=file.name, reason=reason))
+        self.result.waiting.append(WaitingFile(name=file.name, reason=reason))
 
     def entry_of(self, file: DropFile) -> Entry | None:
         """Return the entry of a file that is to be read, a new one when its content is new."""
@@ -166,7 +166,7 @@ class _Take:
 
     def _read(self, file: DropFile, entry: Entry) -> None:
         """Continue where the entry stopped; what is read counts only if the file has not changed meanwhile."""
-        part = Part(entry, read_known(self.ledger, entry.history), self.known)
+        part = FilePart(entry, read_known(self.ledger, entry.history), self.known)
         complete = True
         with ExitStack() as opened:
             stream: IO[bytes] = opened.enter_context(self.source.open(file.name, 0 if entry.gzip else entry.offset))
@@ -183,7 +183,7 @@ class _Take:
         else:
             self._wait(file, CHANGING)
 
-    def _keep(self, part: Part, *, complete: bool) -> None:
+    def _keep(self, part: FilePart, *, complete: bool) -> None:
         entry = part.entry
         for number, (source, target, pair) in part.pairs:
             self.builder.add_whole_pair(f"{self.source.where(entry.name)}, line {number}", source, target, pair)

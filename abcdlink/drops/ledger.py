@@ -110,7 +110,7 @@ class Taken(Record):
     complete: bool
 
 
-class Waiting(Record):
+class WaitingFile(Record):
     """A file that is left for later, and why."""
 
     name: str
@@ -127,7 +127,7 @@ class DropResult:
 
     corpus: Corpus
     taken: list[Taken] = field(default_factory=list)
-    waiting: list[Waiting] = field(default_factory=list)
+    waiting: list[WaitingFile] = field(default_factory=list)
     quarantined: list[Quarantined] = field(default_factory=list)
     more: bool = False
     entries: list[Entry] = field(default_factory=list)

@@ -165,7 +165,7 @@ def _excerpt(data: bytes, around: int) -> str:
     return data[max(0, around - EXCERPT) : around + EXCERPT].decode(errors="backslashreplace")
 
 
-class Part:
+class FilePart:
     """Collects the lines of one file that are read in one take.
 
     ``before``: what earlier versions of it held; ``taken``: what all files held that were taken before.

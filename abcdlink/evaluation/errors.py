@@ -37,7 +37,7 @@ class ErrorKind(StrEnum):
     MISSED_LINK = "missed link"
 
 
-class Pattern(StrEnum):
+class ErrorPattern(StrEnum):
     """What made a source sentence hard."""
 
     SCATTERED = "scattered targets"
@@ -52,12 +52,12 @@ class Pattern(StrEnum):
 
 
 RULES = {
-    Pattern.SCATTERED: f"a gold target and the next are more than {FAR} sentences apart",
-    Pattern.AMBIGUOUS: f"the source has fewer than {FEW_WORDS} content words, or its gold targets share hardly any "
-    f"(mean Jaccard similarity below {UNLIKE})",
-    Pattern.DISTRACTORS: f"{MANY} or more targets without a gold link share content words with the source and are as "
-    "similar to it as its least similar gold target, or more",
-    Pattern.OTHER: "none of the other rules applies",
+    ErrorPattern.SCATTERED: f"a gold target and the next are more than {FAR} sentences apart",
+    ErrorPattern.AMBIGUOUS: f"the source has fewer than {FEW_WORDS} content words, or its gold targets share hardly "
+    f"any (mean Jaccard similarity below {UNLIKE})",
+    ErrorPattern.DISTRACTORS: f"{MANY} or more targets without a gold link share content words with the source and are "
+    "as similar to it as its least similar gold target, or more",
+    ErrorPattern.OTHER: "none of the other rules applies",
 }
 
 
@@ -79,15 +79,15 @@ class Traits(Record):
     distractors: int
 
     @property
-    def patterns(self) -> tuple[Pattern, ...]:
+    def patterns(self) -> tuple[ErrorPattern, ...]:
         """Every pattern whose rule holds, or ``other``."""
         rules = {
-            Pattern.SCATTERED: self.gap > FAR,
-            Pattern.AMBIGUOUS: self.content_words < FEW_WORDS
+            ErrorPattern.SCATTERED: self.gap > FAR,
+            ErrorPattern.AMBIGUOUS: self.content_words < FEW_WORDS
             or (self.alikeness is not None and self.alikeness < UNLIKE),
-            Pattern.DISTRACTORS: self.distractors >= MANY,
+            ErrorPattern.DISTRACTORS: self.distractors >= MANY,
         }
-        return tuple(pattern for pattern, holds in rules.items() if holds) or (Pattern.OTHER,)
+        return tuple(pattern for pattern, holds in rules.items() if holds) or (ErrorPattern.OTHER,)
 
 
 class LinkError(Record):
@@ -103,7 +103,7 @@ class LinkError(Record):
     traits: Traits
 
     @property
-    def patterns(self) -> tuple[Pattern, ...]:
+    def patterns(self) -> tuple[ErrorPattern, ...]:
         """The patterns of its source sentence."""
         return self.traits.patterns
 
@@ -120,10 +120,10 @@ class ErrorAnalysis(Record):
     sources: int
     unanswered: int
 
-    def counts(self) -> dict[ErrorKind, dict[Pattern, int]]:
+    def counts(self) -> dict[ErrorKind, dict[ErrorPattern, int]]:
         """Return how many errors of each kind show each pattern; an error counts for every pattern it shows."""
         found = Counter((error.kind, pattern) for error in self.errors for pattern in error.patterns)
-        return {kind: {pattern: found[kind, pattern] for pattern in Pattern} for kind in ErrorKind}
+        return {kind: {pattern: found[kind, pattern] for pattern in ErrorPattern} for kind in ErrorKind}
 
 
 def analyse_errors(corpus: Corpus, decisions: Sequence[Decision]) -> ErrorAnalysis:

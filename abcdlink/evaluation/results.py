@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from abcdlink.corpus.gold import ABSENT, Match
-from abcdlink.corpus.records import Record
+from abcdlink.corpus.records import Record, with_new_names
 from abcdlink.evaluation.scores import AllSources
 from abcdlink.linking.records import Approach, Decision
 from abcdlink.llm.records import Outcome, Usage
@@ -86,11 +87,16 @@ class ApproachResult(Record):
     seconds: float = Field(ge=0, description="time it took, including stored results of earlier runs")
     cost: float = Field(0.0, ge=0, description="money that an LLM's answers cost")
     pairs: float = Field(ge=0, description="pairs that took this; a fraction of them where sources were drawn")
-    cut: int = Field(0, ge=0, description="sentences cut by the maximum length of a model")
+    truncated: int = Field(0, ge=0, description="sentences truncated at the maximum length of a model")
     fitted: str = ""
     calibration: Calibration | None = None
     outcomes: dict[Outcome, int] = Field({}, description="source sentences by outcome, where an LLM decides")
     prompt_hash: str = Field("", description="version of the prompts, where an LLM decides")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_earlier_name(cls, data: Any) -> Any:  # noqa: ANN401 - whatever is to be validated
+        return with_new_names(data, cut="truncated")
 
     @property
     def f1_of_all(self) -> float:
@@ -128,7 +134,7 @@ class ApproachResult(Record):
             "calibration error": f"{100 * self.calibration.error:.0f}" if self.calibration else "",
             "answered": f"{self.answered} of {self.sources}",
             "seconds": f"{self.seconds:.1f}",
-            "cut": self.cut,
+            "truncated": self.truncated,
         }
 
     def llm_row(self, usage: Usage | None) -> dict[str, object]:

@@ -31,7 +31,7 @@ class Side:
     TARGET = "target"
 
 
-class Place(NamedTuple):
+class Span(NamedTuple):
     """Where a sentence is in the text: code points from ``begin`` to before ``end``."""
 
     begin: int
@@ -73,13 +73,13 @@ class PairText:
     """
 
     text: str
-    places: dict[tuple[str, str], Place]
+    places: dict[tuple[str, str], Span]
 
 
 def lay_out(judged: JudgedPair, corpus: Corpus, clean: Callable[[str], str]) -> PairText:
     """Put the documents of a pair into one text; ``clean`` makes a sentence fit the format."""
     parts: list[str] = []
-    places: dict[tuple[str, str], Place] = {}
+    places: dict[tuple[str, str], Span] = {}
     length = 0
     sides = (
         (Side.SOURCE, corpus.source_of(judged.pair), "\n\n"),
@@ -89,7 +89,7 @@ def lay_out(judged: JudgedPair, corpus: Corpus, clean: Callable[[str], str]) -> 
         for sentence in document.sentences:
             text = clean(sentence.text)
             begin = length + len(text) - len(text.lstrip())
-            places[side, sentence.id] = Place(begin, begin + len(text.strip()))
+            places[side, sentence.id] = Span(begin, begin + len(text.strip()))
             parts += [text, end if sentence is document.sentences[-1] else "\n"]
             length += len(text) + len(parts[-1])
     return PairText("".join(parts), places)

@@ -14,8 +14,8 @@ from datetime import datetime
 from pydantic import Field
 
 from abcdlink.corpus.records import Corpus, Record
-from abcdlink.feedback.patterns import Pattern, View, views_of
-from abcdlink.judgments import AtPlace, Judgment, Label, Place, by_candidate, in_reading_order, opaque
+from abcdlink.feedback.patterns import CandidateView, Pattern, views_of
+from abcdlink.judgments import AtPlace, Judgment, Label, Place, by_candidate, in_reading_order, opaque_id
 
 MOST_CASES = 12
 """Cases of one round: about a quarter of an hour for each annotator."""
@@ -58,7 +58,7 @@ def choose_cases(run_key: str, judgments: Sequence[Judgment], corpus: Corpus, se
     return [_case(run_key, key, differing[key], views[key]) for key in chosen]
 
 
-def _varied(keys: Sequence[Place], views: Mapping[Place, View], seed: int) -> list[Place]:
+def _varied(keys: Sequence[Place], views: Mapping[Place, CandidateView], seed: int) -> list[Place]:
     left = list(keys)
     random.Random(seed).shuffle(left)  # noqa: S311 - a choice that can be repeated, no secret
     patterns, pairs, sources = Counter[Pattern | None](), Counter[str](), Counter[tuple[str, str]]()
@@ -78,12 +78,12 @@ def _varied(keys: Sequence[Place], views: Mapping[Place, View], seed: int) -> li
     return chosen
 
 
-def _case(run_key: str, key: Place, group: Mapping[str, Judgment], view: View) -> Case:
+def _case(run_key: str, key: Place, group: Mapping[str, Judgment], view: CandidateView) -> Case:
     pair, source, target = key
     judgments = list(group.values())
     opinions = [Opinion(label=one.label, flags=one.flags, comment=one.comment) for one in judgments]
     return Case(
-        key=opaque(run_key, f"feedback {judgments[0].batch}", *key),
+        key=opaque_id(run_key, f"feedback {judgments[0].batch}", *key),
         batch=judgments[0].batch,
         pair=pair,
         source=source,
@@ -129,7 +129,7 @@ class Accepted(Record):
     guidelines: int | None = None
 
 
-class Outcome(Record):
+class FeedbackOutcome(Record):
     """The outcome of a round.
 
     ``cases``: disagreements that were shown. ``answered``: those that at least two of their annotators judged
@@ -162,7 +162,7 @@ def outcome_of(
     judgments: Sequence[Judgment],
     answers: Sequence[SecondAnswer],
     acknowledgements: Sequence[Acknowledgement],
-) -> Outcome:
+) -> FeedbackOutcome:
     """Count the outcome of a round: first answers (``judgments``) against second ones (``answers``)."""
     first, second = by_candidate(judgments), by_candidate(answers)
     changed: Counter[str] = Counter()
@@ -174,7 +174,7 @@ def outcome_of(
             answered += 1
             resolved += len(set(again.values())) == 1
     read = {one.annotator for one in acknowledgements}
-    return Outcome(
+    return FeedbackOutcome(
         cases=len(cases),
         answered=answered,
         resolved=resolved,

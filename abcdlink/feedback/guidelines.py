@@ -11,7 +11,14 @@ from itertools import count
 
 from abcdlink.domain import domain_of
 from abcdlink.errors import InputError
-from abcdlink.feedback.patterns import Comparison, Disagreement, Pattern, View, comparisons_of, disagreements
+from abcdlink.feedback.patterns import (
+    CandidateView,
+    JudgmentPair,
+    Pattern,
+    PatternDisagreement,
+    comparisons_of,
+    disagreements,
+)
 from abcdlink.judgments import Judgment, Label, Place
 from abcdlink.store import Store
 
@@ -108,7 +115,7 @@ STRICTNESS_RULE = (
 )
 
 
-def draft_clarifications(batch: int, judgments: Sequence[Judgment], views: Mapping[Place, View]) -> str:
+def draft_clarifications(batch: int, judgments: Sequence[Judgment], views: Mapping[Place, CandidateView]) -> str:
     """Return a draft (Markdown) for the coordinator, based on the patterns that stand out.
 
     Lines that begin with ``> DRAFT`` say why; ``finished`` removes them.
@@ -140,7 +147,9 @@ def finished(text: str) -> str:
     return "\n\n".join(part.strip("\n") for part in paragraphs if part.strip())
 
 
-def standing_out(compared: Sequence[Comparison], views: Mapping[Place, View]) -> dict[Pattern, Disagreement]:
+def standing_out(
+    compared: Sequence[JudgmentPair], views: Mapping[Place, CandidateView]
+) -> dict[Pattern, PatternDisagreement]:
     """Return the patterns on which people differ more often than on all candidates, the clearest first."""
     *found, total = disagreements(compared, views)
     # Each disagreement of two people is in the comparisons of both.
@@ -148,7 +157,9 @@ def standing_out(compared: Sequence[Comparison], views: Mapping[Place, View]) ->
     return {one.pattern: one for one in sorted(clear, key=lambda one: -one.share) if one.pattern is not None}
 
 
-def most_frequent(compared: Sequence[Comparison], views: Mapping[Place, View]) -> dict[Pattern, Disagreement]:
+def most_frequent(
+    compared: Sequence[JudgmentPair], views: Mapping[Place, CandidateView]
+) -> dict[Pattern, PatternDisagreement]:
     """Return the patterns of most disagreements, for when none stands out: at most two, the most frequent first."""
     *found, _ = disagreements(compared, views)
     enough = [one for one in found if one.differing >= 2 * FEWEST]
@@ -156,19 +167,19 @@ def most_frequent(compared: Sequence[Comparison], views: Mapping[Place, View]) -
     return {one.pattern: one for one in ordered if one.pattern is not None}
 
 
-def strictness_gap(compared: Sequence[Comparison]) -> float:
+def strictness_gap(compared: Sequence[JudgmentPair]) -> float:
     """Return the largest difference of two annotators' shares of Link on the candidates that both judged."""
-    couples: dict[tuple[str, str], list[Comparison]] = {}
+    annotator_pairs: dict[tuple[str, str], list[JudgmentPair]] = {}
     for one in compared:
-        couples.setdefault((one.own.annotator, one.other.annotator), []).append(one)
+        annotator_pairs.setdefault((one.own.annotator, one.other.annotator), []).append(one)
 
-    def gap(part: Sequence[Comparison]) -> float:
+    def gap(part: Sequence[JudgmentPair]) -> float:
         return sum((c.own.label is Label.LINK) - (c.other.label is Label.LINK) for c in part) / len(part)
 
-    return max(map(gap, couples.values()), default=0.0)
+    return max(map(gap, annotator_pairs.values()), default=0.0)
 
 
-def _reason(found: Disagreement, remark: str = "") -> str:
+def _reason(found: PatternDisagreement, remark: str = "") -> str:
     pattern = found.pattern
     measure = pattern.measure if pattern else ""
     return (

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from abcdlink.corpus.records import Corpus
 from abcdlink.feedback import Case
-from abcdlink.feedback.patterns import Comparison, Pattern, comparisons_of, figures_of, views_of
+from abcdlink.feedback.patterns import JudgmentPair, Pattern, comparisons_of, figures_of, views_of
 from abcdlink.interannotator.measures import agreement
 from abcdlink.judgments import Judgment, Label, Pool, by_candidate
 from abcdlink.templates import markdown_environment
@@ -77,13 +77,13 @@ def _kappa(annotator: str, judgments: Sequence[Judgment]) -> str:
     return measured.note if measured.kappa is None else f"{measured.kappa:.2f}"
 
 
-def _worst(compared: Sequence[Comparison]) -> list[list[Comparison]]:
+def _worst(compared: Sequence[JudgmentPair]) -> list[list[JudgmentPair]]:
     """Return the source sentences on whose candidates an annotator differs most from others."""
-    by_source: dict[tuple[str, str], list[Comparison]] = {}
+    by_source: dict[tuple[str, str], list[JudgmentPair]] = {}
     for comparison in compared:
         by_source.setdefault(comparison.at[:2], []).append(comparison)
 
-    def share(part: Sequence[Comparison]) -> float:
+    def share(part: Sequence[JudgmentPair]) -> float:
         return sum(one.differs for one in part) / len(part)
 
     return sorted(filter(share, by_source.values()), key=lambda part: -share(part))[:WORST]

@@ -43,7 +43,7 @@ MEASURES = {
 }
 
 
-class View(Record):
+class CandidateView(Record):
     """A candidate as an annotator sees it.
 
     ``source`` and ``candidate``: texts. ``overlap``: content words in common as a share of those of the
@@ -79,7 +79,7 @@ class Viewer:
         self._pairs = {pair.id: pair for pair in corpus.pairs}
         self._tokenize = stemmer()
 
-    def view(self, key: Place) -> View:
+    def view(self, key: Place) -> CandidateView:
         """Return one candidate as it is seen."""
         pair, source_id, target_id = key
         source = self._corpus.source_of(self._pairs[pair])
@@ -88,7 +88,7 @@ class Viewer:
         own, candidate = self._words(source.text_of(source_id)), self._words(target.text_of(target_id))
         around = [target.sentences[n].text for n in (at - 1, at + 1) if 0 <= n < len(target.sentences)]
         shorter = min(len(own), len(candidate))
-        return View(
+        return CandidateView(
             source=source.text_of(source_id),
             candidate=target.text_of(target_id),
             overlap=len(own & candidate) / shorter if shorter else 0.0,
@@ -105,7 +105,7 @@ def _place(document: Document, sentence: str) -> float:
     return document.position[sentence] / max(1, len(document.sentences) - 1)
 
 
-def views_of(judgments: Sequence[Judgment], corpus: Corpus) -> dict[Place, View]:
+def views_of(judgments: Sequence[Judgment], corpus: Corpus) -> dict[Place, CandidateView]:
     """Return the candidates that were judged, as they are seen."""
     viewer = Viewer(corpus)
     return {at: viewer.view(at) for at in dict.fromkeys(judgment.at for judgment in judgments)}
@@ -114,7 +114,7 @@ def views_of(judgments: Sequence[Judgment], corpus: Corpus) -> dict[Place, View]
 ALL = "all others"
 
 
-class Comparison(NamedTuple):
+class JudgmentPair(NamedTuple):
     """Two annotators' judgments of one candidate."""
 
     own: Judgment
@@ -171,7 +171,7 @@ class ContextReliance(Record):
         return None if outside is None or elsewhere is None else outside - elsewhere
 
 
-class Disagreement(Record):
+class PatternDisagreement(Record):
     """On how many of the comparisons two annotators differ; ``pattern`` is ``None`` for all of them."""
 
     pattern: Pattern | None
@@ -192,20 +192,23 @@ class Figures(Record):
     strictness: tuple[Strictness, ...]
     own_context: ContextReliance
     other_context: ContextReliance
-    patterns: tuple[Disagreement, ...]
+    patterns: tuple[PatternDisagreement, ...]
 
 
-def comparisons_of(judgments: Sequence[Judgment]) -> dict[str, list[Comparison]]:
+def comparisons_of(judgments: Sequence[Judgment]) -> dict[str, list[JudgmentPair]]:
     """Return all comparisons of each annotator with others."""
-    found: dict[str, list[Comparison]] = {name: [] for name in sorted({one.annotator for one in judgments})}
+    found: dict[str, list[JudgmentPair]] = {name: [] for name in sorted({one.annotator for one in judgments})}
     for group in by_candidate(judgments).values():
         for own, other in permutations(sorted(group), 2):
-            found[own].append(Comparison(group[own], group[other]))
+            found[own].append(JudgmentPair(group[own], group[other]))
     return found
 
 
 def figures_of(
-    annotator: str, judgments: Sequence[Judgment], compared: Sequence[Comparison], views: Mapping[Place, View]
+    annotator: str,
+    judgments: Sequence[Judgment],
+    compared: Sequence[JudgmentPair],
+    views: Mapping[Place, CandidateView],
 ) -> Figures:
     """Return the numbers of one annotator, from the judgments of everybody and the annotator's own comparisons."""
     others = sorted({comparison.other.annotator for comparison in compared})
@@ -221,7 +224,7 @@ def figures_of(
     )
 
 
-def _strictness(other: str, compared: Sequence[Comparison]) -> Strictness:
+def _strictness(other: str, compared: Sequence[JudgmentPair]) -> Strictness:
     return Strictness(
         other=other,
         compared=len(compared),
@@ -232,7 +235,7 @@ def _strictness(other: str, compared: Sequence[Comparison]) -> Strictness:
     )
 
 
-def context_reliance(judgments: Sequence[Judgment], views: Mapping[Place, View]) -> ContextReliance:
+def context_reliance(judgments: Sequence[Judgment], views: Mapping[Place, CandidateView]) -> ContextReliance:
     """Count rejections separately for candidates whose evidence is outside the sentence and for all others."""
     parts: dict[bool, list[Label]] = {True: [], False: []}
     for judgment in judgments:
@@ -243,12 +246,16 @@ def context_reliance(judgments: Sequence[Judgment], views: Mapping[Place, View])
     return ContextReliance(outside=outside, elsewhere=elsewhere)
 
 
-def disagreements(compared: Sequence[Comparison], views: Mapping[Place, View]) -> tuple[Disagreement, ...]:
+def disagreements(
+    compared: Sequence[JudgmentPair], views: Mapping[Place, CandidateView]
+) -> tuple[PatternDisagreement, ...]:
     """Count disagreements among the candidates of each pattern, and among all at the end."""
     found = []
     for pattern in (*Pattern, None):
         part = [c for c in compared if pattern is None or pattern in views[c.at].patterns]
         found.append(
-            Disagreement(pattern=pattern, compared=len(part), differing=sum(comparison.differs for comparison in part))
+            PatternDisagreement(
+                pattern=pattern, compared=len(part), differing=sum(comparison.differs for comparison in part)
+            )
         )
     return tuple(found)

@@ -24,7 +24,7 @@ LACKING = "undefined (no candidate has as many judgments as were asked for)"
 Interval = tuple[float, float]
 
 
-class Estimate(Record):
+class AgreementEstimate(Record):
     """One figure with its 95 % bootstrap interval; ``None`` where it is undefined, for the reason in ``note``."""
 
     value: float | None = None
@@ -35,10 +35,10 @@ class Estimate(Record):
 class MultipleMeasures(Record):
     """Agreement of more than two annotators on candidates."""
 
-    fleiss: Estimate = Field(description="Fleiss' kappa")
+    fleiss: AgreementEstimate = Field(description="Fleiss' kappa")
     fleiss_judged: int = Field(description="candidates in it: those with the most frequent number of judgments")
     fleiss_judgments: int = Field(description="judgments on each of these")
-    krippendorff: Estimate = Field(description="Krippendorff's alpha for nominal labels")
+    krippendorff: AgreementEstimate = Field(description="Krippendorff's alpha for nominal labels")
     krippendorff_judged: int = Field(description="candidates in it: those with two or more judgments")
 
 
@@ -61,7 +61,7 @@ def multiple(groups: Sequence[Group]) -> MultipleMeasures:
     )
 
 
-def fleiss_estimate(counts: Sequence[Sequence[int]], sources: Sequence[tuple[str, str]]) -> Estimate:
+def fleiss_estimate(counts: Sequence[Sequence[int]], sources: Sequence[tuple[str, str]]) -> AgreementEstimate:
     """Return Fleiss' kappa with its 95 % bootstrap interval over sources.
 
     Source: Fleiss (1971), Measuring nominal scale agreement among many raters, Psychological Bulletin 76.
@@ -72,7 +72,7 @@ def fleiss_estimate(counts: Sequence[Sequence[int]], sources: Sequence[tuple[str
     return _estimate(np.array(counts, dtype=np.int64), sources, _fleiss_terms, _fleiss_of_sums)
 
 
-def alpha_estimate(counts: Sequence[Sequence[int]], sources: Sequence[tuple[str, str]]) -> Estimate:
+def alpha_estimate(counts: Sequence[Sequence[int]], sources: Sequence[tuple[str, str]]) -> AgreementEstimate:
     """Return Krippendorff's alpha for nominal labels of any number, with its 95 % bootstrap interval over sources.
 
     Source: Krippendorff (2011), Computing Krippendorff's alpha-reliability.
@@ -96,9 +96,9 @@ def _estimate(
     sources: Sequence[tuple[str, str]],
     terms: Callable[[Counts], Floats],
     of_sums: Callable[[Floats], Floats],
-) -> Estimate:
+) -> AgreementEstimate:
     if not len(counts):
-        return Estimate(note=ONE_ANNOTATOR)
+        return AgreementEstimate(note=ONE_ANNOTATOR)
     by_candidate = terms(counts)
     place: dict[tuple[str, str], int] = {}
     rows = [place.setdefault(source, len(place)) for source in sources]
@@ -106,9 +106,9 @@ def _estimate(
     np.add.at(by_source, rows, by_candidate)
     value = float(of_sums(by_source.sum(axis=0)))
     if np.isnan(value):
-        return Estimate(note=ONE_LABEL)
+        return AgreementEstimate(note=ONE_LABEL)
     values = np.concatenate([of_sums(sums) for sums in resampled(by_source)])
-    return Estimate(value=value, interval=interval(values))
+    return AgreementEstimate(value=value, interval=interval(values))
 
 
 def _fleiss_terms(counts: Counts) -> Floats:

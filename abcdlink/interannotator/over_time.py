@@ -22,7 +22,7 @@ from abcdlink.interannotator.groups import (
     tasks_of,
 )
 from abcdlink.interannotator.measures import Measures, measures_of, resampled_values
-from abcdlink.interannotator.multiple import Estimate
+from abcdlink.interannotator.multiple import AgreementEstimate
 from abcdlink.interannotator.times import cleaned_times
 from abcdlink.judgments import Judgment
 from abcdlink.statistics import Floats, interval
@@ -42,9 +42,9 @@ class Difference(Record):
     after: str
     before_judged: int
     after_judged: int
-    kappa: Estimate
-    observed: Estimate
-    ac1: Estimate
+    kappa: AgreementEstimate
+    observed: AgreementEstimate
+    ac1: AgreementEstimate
 
 
 def batch_differences(judgments: Sequence[Judgment], overlap: int | None = None) -> tuple[Difference, ...]:
@@ -84,11 +84,11 @@ def difference_of_groups(before: Sequence[Group], after: Sequence[Group], names:
     )
 
 
-def _change(values: Sequence[float | None], drawn: Sequence[Floats], notes: str) -> Estimate:
+def _change(values: Sequence[float | None], drawn: Sequence[Floats], notes: str) -> AgreementEstimate:
     one, other = values
     if one is None or other is None:
-        return Estimate(note=notes)
-    return Estimate(value=other - one, interval=interval(drawn[1] - drawn[0]))
+        return AgreementEstimate(note=notes)
+    return AgreementEstimate(value=other - one, interval=interval(drawn[1] - drawn[0]))
 
 
 MOST_POINTS = 40
@@ -147,7 +147,7 @@ def _pairs(tasks: Sequence[Task]) -> list[list[Task]]:
 PARTS = 4
 
 
-class Part(Record):
+class BatchPart(Record):
     """One part of a batch, in the order in which people worked.
 
     ``tasks``: that are in it. ``seconds``: the median time of a task in this part of each annotator's
@@ -168,7 +168,7 @@ class BatchParts(Record):
 
     batch: int
     by_time: bool
-    parts: tuple[Part, ...]
+    parts: tuple[BatchPart, ...]
     change: Difference | None
 
 
@@ -202,6 +202,6 @@ def by_position(judgments: Sequence[Judgment], overlap: int | None = None) -> tu
     return tuple(found)
 
 
-def _part(groups: Sequence[Group], tasks: int, times: Sequence[float]) -> Part:
+def _part(groups: Sequence[Group], tasks: int, times: Sequence[float]) -> BatchPart:
     seconds = median(times) if times else None
-    return Part(tasks=tasks, measures=measures_of(groups), seconds=seconds, timed=len(times))
+    return BatchPart(tasks=tasks, measures=measures_of(groups), seconds=seconds, timed=len(times))

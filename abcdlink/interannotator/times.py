@@ -92,7 +92,7 @@ class Times(Record):
         return told
 
 
-class Cleaned(NamedTuple):
+class CleanedTimes(NamedTuple):
     """An annotator's times by task, outliers set to the median."""
 
     seconds: dict[Place, float]
@@ -138,7 +138,7 @@ def seconds_a_candidate(judgments: Sequence[Judgment]) -> tuple[float, int] | No
     return (seconds / len(timed), len(timed)) if timed and seconds else None
 
 
-def cleaned_times(judgments: Iterable[Judgment]) -> dict[str, Cleaned]:
+def cleaned_times(judgments: Iterable[Judgment]) -> dict[str, CleanedTimes]:
     """Return annotator -> their times by task, outliers set to the median by ``OUTLIER_RULE``."""
     raw: dict[str, dict[Place, float]] = {}
     for judgment in judgments:
@@ -158,20 +158,22 @@ def usual_time(times: Sequence[float]) -> tuple[float, float]:
     return limit, median(others) if others else limit
 
 
-def _clean(raw: dict[Place, float]) -> Cleaned:
+def _clean(raw: dict[Place, float]) -> CleanedTimes:
     if not raw:
-        return Cleaned({}, (), None)
+        return CleanedTimes({}, (), None)
     limit, usual = usual_time(list(raw.values()))
     outliers = (
         Outlier(batch=batch, pair=pair, source=source, seconds=seconds)
         for (batch, pair, source), seconds in raw.items()
         if seconds > limit
     )
-    return Cleaned({at: seconds if seconds <= limit else usual for at, seconds in raw.items()}, tuple(outliers), limit)
+    return CleanedTimes(
+        {at: seconds if seconds <= limit else usual for at, seconds in raw.items()}, tuple(outliers), limit
+    )
 
 
 def _of_annotator(
-    annotator: str, done: set[Place], known: Cleaned, everything: set[Place], judgments: Iterable[Judgment]
+    annotator: str, done: set[Place], known: CleanedTimes, everything: set[Place], judgments: Iterable[Judgment]
 ) -> AnnotatorTimes:
     refused = [one.rest for one in judgments if one.annotator == annotator and one.label is Label.NO_LINK]
     sources: dict[tuple[int, str], list[Place]] = {}

@@ -37,7 +37,7 @@ BACKGROUND = 1000
 """Pairs of the corpus whose documents say, in every part, how rare a word is."""
 
 
-class Sampling(Record):
+class LabelSampling(Record):
     """Which rows are kept.
 
     ``floor``: every two sentences with at least this probability are kept. ``share``: of the others, chosen at random.
@@ -131,7 +131,7 @@ class Labeller:
         self,
         linker: LearnedLinker | FittedLinker,
         index: CorpusIndex,
-        sampling: Sampling,
+        sampling: LabelSampling,
         language: str,
         targets: SentenceFilter,
     ) -> None:

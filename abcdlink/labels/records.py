@@ -6,7 +6,7 @@ import numpy as np
 from pydantic import Field
 
 from abcdlink.corpus.records import Record, Refusal
-from abcdlink.labels.parts import Histogram, PartCounts, Sampling
+from abcdlink.labels.parts import Histogram, LabelSampling, PartCounts
 
 
 class LabelPlan(Record):
@@ -20,7 +20,7 @@ class LabelPlan(Record):
     digest: str
     linker: str
     model: str
-    sampling: Sampling
+    sampling: LabelSampling
     parts: tuple[tuple[int, int], ...]
 
 

@@ -36,7 +36,7 @@ VALID = (Outcome.OK, Outcome.REPAIRED, Outcome.MISSING_IDS)
 """Outcomes whose answer still counts, for the ids that it names."""
 
 
-class Verdict(Record):
+class ScoredAnswer(Record):
     """``scores``: target id -> score from 0 to 1, for the known ids; ``outcome`` of the question."""
 
     scores: dict[str, float]
@@ -53,7 +53,7 @@ def worst(outcomes: Sequence[tuple[Outcome, str]], unit: str) -> tuple[Outcome, 
     return outcome, f"{count} of {len(outcomes)} {unit}: {detail}"
 
 
-def verdict_of(ids: Sequence[str], answers: Sequence[Answer], scores: Sequence[Mapping[str, float]]) -> Verdict:
+def verdict_of(ids: Sequence[str], answers: Sequence[Answer], scores: Sequence[Mapping[str, float]]) -> ScoredAnswer:
     """Combine all samples of one question.
 
     An id is known when more than half of the samples score it, and its score is their mean: for plain answers the share
@@ -71,20 +71,20 @@ def verdict_of(ids: Sequence[str], answers: Sequence[Answer], scores: Sequence[M
             open_ids.append(target)
     outcome, detail = worst([(answer.outcome, answer.detail) for answer in answers], "samples")
     if open_ids and outcome.answered:  # an answer without its probability
-        return Verdict(
+        return ScoredAnswer(
             scores=known, outcome=Outcome.MISSING_IDS, detail=f"no score for {', '.join(map(repr, open_ids))}"
         )
     if not open_ids and not outcome.answered:
         repaired = any(answer.outcome is Outcome.REPAIRED for answer in answers)
-        return Verdict(scores=known, outcome=Outcome.REPAIRED if repaired else Outcome.OK, detail=detail)
-    return Verdict(scores=known, outcome=outcome, detail=detail)
+        return ScoredAnswer(scores=known, outcome=Outcome.REPAIRED if repaired else Outcome.OK, detail=detail)
+    return ScoredAnswer(scores=known, outcome=outcome, detail=detail)
 
 
 HALF = 0.5
 """A score above this is a link: more votes for than against, or more probable than not."""
 
 
-class Tally:
+class SourceAnswers:
     """Collects the answers on one source sentence.
 
     ``offered``: the target sentences to choose from, best first.
@@ -99,7 +99,7 @@ class Tally:
         """Add scores by target id, 0 or 1 for a plain answer."""
         self.scores |= scores
 
-    def close(self, verdict: Verdict) -> None:
+    def close(self, verdict: ScoredAnswer) -> None:
         """Record the outcome of the last question about some candidates."""
         self._outcomes.append((verdict.outcome, verdict.detail))
 

@@ -19,7 +19,7 @@ from abcdlink.languages import Tokenizer, tokenizer
 from abcdlink.linking.learners import BaseScores, read_name
 from abcdlink.progress import Progress, silent
 from abcdlink.retrieval.base import ranked
-from abcdlink.retrieval.lexical import KeptTokens, Products, TermCounts, normalised_tokens
+from abcdlink.retrieval.lexical import Products, StoredTokens, TermCounts, normalised_tokens
 from abcdlink.retrieval.registry import z_scores
 
 if TYPE_CHECKING:
@@ -125,8 +125,8 @@ class Texts:
 
     def __init__(self, documents: Sequence[Document], progress: Progress) -> None:
         words = TermCounts(documents, normalised_tokens(), progress)
-        names = TermCounts(documents, KeptTokens("names", name_tokenizer, ["spacy"]), progress)
-        numbers = TermCounts(documents, KeptTokens("numbers", number_tokenizer, ["spacy"]), progress)
+        names = TermCounts(documents, StoredTokens("names", name_tokenizer, ["spacy"]), progress)
+        numbers = TermCounts(documents, StoredTokens("numbers", number_tokenizer, ["spacy"]), progress)
         self._rows = words.rows
         self._length = np.log1p(words.lengths)
         self._kinds = {

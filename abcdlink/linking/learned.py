@@ -14,7 +14,7 @@ from abcdlink.judgments import Place
 from abcdlink.linking.features import Features
 from abcdlink.linking.fitted import FittedOn, Folds, fold_numbers, make_folds
 from abcdlink.linking.learners import FittedLinker, ScoredDocuments, Scores, own_linker
-from abcdlink.linking.training import Model, Training, balanced, fit_estimator, fit_line, fit_model, gather
+from abcdlink.linking.training import FittedModel, Training, balanced, fit_estimator, fit_line, fit_model, gather
 from abcdlink.progress import Progress, silent
 from abcdlink.retrieval.base import rank_pairs
 from abcdlink.settings import get_settings
@@ -38,7 +38,7 @@ class LearnedLinker:
     one. It refuses to rank the pairs in ``fitted_on``, that it learned from.
     """
 
-    def __init__(self, name: str, fitted_on: FittedOn, model: Model) -> None:
+    def __init__(self, name: str, fitted_on: FittedOn, model: FittedModel) -> None:
         self.name, self.fitted_on, self.model = name, fitted_on, model
 
     def rank(
@@ -148,7 +148,7 @@ HEAVIEST = 10.0
 """Weight of a judged candidate in the model: 1 / chance, up to this. Calibration needs no such limit."""
 
 
-class Said(NamedTuple):
+class JudgedCandidate(NamedTuple):
     """People's judgment of a candidate.
 
     ``chance``: probability of having been judged: 1 if chosen by probability, less in the audit.
@@ -159,14 +159,14 @@ class Said(NamedTuple):
     chance: float
 
 
-class Known(NamedTuple):
+class RankedCorpus(NamedTuple):
     """A corpus with the rankings of the base retrievers on it."""
 
     corpus: Corpus
     rankings: Mapping[str, pd.DataFrame]
 
 
-def refit(name: str, before: Known, judged: Known, said: Sequence[Said]) -> LearnedLinker:
+def refit(name: str, before: RankedCorpus, judged: RankedCorpus, said: Sequence[JudgedCandidate]) -> LearnedLinker:
     """Fit a linker on judged candidates and, with decreasing weight, on the gold links it was first fitted on.
 
     Its probabilities are calibrated only on the judged candidates, weighted by 1 / chance, with models
@@ -203,7 +203,7 @@ def refit(name: str, before: Known, judged: Known, said: Sequence[Said]) -> Lear
             here = fold_of == fold
             log_odds[here] = fitted(~here).decision_function(rows.features[here])
         estimator = fitted(np.ones(len(rows.linked), bool))
-    model = Model(estimator, *fit_line(log_odds, rows.linked, 1 / chance))
+    model = FittedModel(estimator, *fit_line(log_odds, rows.linked, 1 / chance))
     first, second = FittedOn.of(before.corpus), FittedOn.of(corpus)
     fitted_on = FittedOn(
         corpus=f"{before.corpus.name} and judgments of {corpus.name}",
@@ -213,7 +213,7 @@ def refit(name: str, before: Known, judged: Known, said: Sequence[Said]) -> Lear
     return LearnedLinker(name, fitted_on, model)
 
 
-def _judged_only(corpus: Corpus, said: Sequence[Said]) -> Corpus:
+def _judged_only(corpus: Corpus, said: Sequence[JudgedCandidate]) -> Corpus:
     """Return the pairs with judged candidates, with the links that people found as gold links."""
     found: dict[str, dict[str, list[str]]] = {one.place[0]: {} for one in said}
     for one in said:
@@ -228,9 +228,9 @@ def _judged_only(corpus: Corpus, said: Sequence[Said]) -> Corpus:
     return corpus.model_copy(update={"pairs": pairs})
 
 
-def _rows(features: Features, corpus: Corpus, said: Sequence[Said]) -> tuple[Training, NDArray[np.float64]]:
+def _rows(features: Features, corpus: Corpus, said: Sequence[JudgedCandidate]) -> tuple[Training, NDArray[np.float64]]:
     """Return the rows of the judged candidates, and their chances."""
-    of_pair: dict[str, list[Said]] = {}
+    of_pair: dict[str, list[JudgedCandidate]] = {}
     for one in said:
         of_pair.setdefault(one.place[0], []).append(one)
     parts, chances, start = [], [], 0

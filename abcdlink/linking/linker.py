@@ -9,7 +9,7 @@ from typing import Any
 
 from abcdlink.corpus.records import Corpus, Document, Pair
 from abcdlink.domain import Domain
-from abcdlink.linking.decisions import Tally, Verdict, verdict_of
+from abcdlink.linking.decisions import ScoredAnswer, SourceAnswers, verdict_of
 from abcdlink.linking.prompts import Shown, ShownPair, around, halves, letters, prompts_of, thoughts_key
 from abcdlink.linking.records import Approach, Decision, Scoring, Setup
 from abcdlink.llm.client import LLM
@@ -129,7 +129,7 @@ class LLMLinker(ABC):
         """
         pair_shown = ShownPair(corpus.source_of(pair), corpus.target_of(pair))
         documents, offered = pair_shown.documents, pair_shown.offered(offered)
-        tallies = {sentence: Tally(self.approach, ids) for sentence, ids in offered.items()}
+        tallies = {sentence: SourceAnswers(self.approach, ids) for sentence, ids in offered.items()}
 
         def settle(pieces: list[Piece]) -> list[Piece]:
             last: list[Piece] = []
@@ -175,7 +175,7 @@ class LLMLinker(ABC):
         """Ask the initial questions of a pair; ``settle`` asks them and whatever follows from the answers."""
         settle([piece for source, ids in offered.items() for piece in self.pieces(source, ids)])
 
-    def _after(self, piece: Piece, verdict: Verdict, documents: tuple[Document, Document]) -> list[Piece]:
+    def _after(self, piece: Piece, verdict: ScoredAnswer, documents: tuple[Document, Document]) -> list[Piece]:
         """Return the follow-up questions to the answers to a question."""
         if verdict.outcome is Outcome.TOO_LONG:
             return self.smaller(piece, *documents)

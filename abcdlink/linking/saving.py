@@ -14,7 +14,7 @@ from abcdlink.errors import InputError
 from abcdlink.linking.fitted import FittedOn
 from abcdlink.linking.learned import LearnedLinker
 from abcdlink.linking.learners import FittedLinker, own_linker, read_name
-from abcdlink.linking.training import Model
+from abcdlink.linking.training import FittedModel
 
 TRUSTED = ("sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",)
 """The parts of our models that skops does not trust by default; a file with any other is refused."""
@@ -83,7 +83,7 @@ def from_bytes(data: bytes, where: str) -> LearnedLinker | FittedLinker:
     if about.scikit_learn != version("scikit-learn"):
         problem = f"it was made with scikit-learn {about.scikit_learn}, but this is {version('scikit-learn')}"
         raise _unusable(where, problem)
-    model = Model(content["model"], about.slope, about.intercept)
+    model = FittedModel(content["model"], about.slope, about.intercept)
     return LearnedLinker(about.name, about.fitted_on, model)
 
 

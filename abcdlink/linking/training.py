@@ -76,7 +76,7 @@ def _of_pair(
     return Training(features.of(pair)[keep], linked.ravel()[keep], numbers, np.full(len(numbers), index))
 
 
-class Model(NamedTuple):
+class FittedModel(NamedTuple):
     """A fitted scikit-learn model, and the line that turns its log-odds into probabilities.
 
     The model was fitted on as many sources without links as with links, the line on all of them: so
@@ -95,7 +95,7 @@ class Model(NamedTuple):
         return p
 
 
-def fit_model(name: str, training: Training, folds: NDArray[np.int64]) -> Model:
+def fit_model(name: str, training: Training, folds: NDArray[np.int64]) -> FittedModel:
     """Fit a model, and calibrate it on predictions by models of the same kind for folds that they have not seen.
 
     ``folds``: folds of the rows, for calibration; shape (rows,). Raises ``InputError`` when the rows outside a fold are
@@ -115,7 +115,7 @@ def fit_model(name: str, training: Training, folds: NDArray[np.int64]) -> Model:
             model = fit_estimator(name, balanced(training.rows(~here)))
             said[here] = model.decision_function(training.features[here])
         slope, intercept = fit_line(said, training.linked)
-        return Model(fit_estimator(name, balanced(training)), slope, intercept)
+        return FittedModel(fit_estimator(name, balanced(training)), slope, intercept)
 
 
 def fit_line(

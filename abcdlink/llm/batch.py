@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from abcdlink.corpus.records import Record
 from abcdlink.errors import ServiceError, first_line
-from abcdlink.llm.batch_files import PRICE, Batch, BatchStore, Item, read_results
+from abcdlink.llm.batch_files import PRICE, Batch, BatchItem, BatchStore, read_results
 from abcdlink.llm.budget import Budget, Sum
 from abcdlink.llm.client import LLM
 from abcdlink.llm.errors import NoReplyError
@@ -97,7 +97,7 @@ def submit(llm: LLM, questions: Sequence[Question]) -> BatchTicket:
         msg = "the engine vllm has no Batch API"
         raise ServiceError(msg, f"unset {llm.settings.llm_setting('batch')}: this engine always works in batches")
     store = _store(llm)
-    with lock_of(LLM_BATCH, llm.settings.home), _trouble(llm, "submit a batch"):
+    with lock_of(LLM_BATCH, llm.settings.home), _clear_error(llm, "submit a batch"):
         llm.know()
         pending = [batch for batch in store.batches() if not batch.ended]
         # One whose process stopped while sending is sent first.
@@ -119,7 +119,7 @@ def collect(llm: LLM, ticket: BatchTicket) -> BatchState:
         ServiceError: the server does not answer.
     """
     store = _store(llm)
-    with lock_of(LLM_BATCH, llm.settings.home), _trouble(llm, "collect a batch"):
+    with lock_of(LLM_BATCH, llm.settings.home), _clear_error(llm, "collect a batch"):
         batches = [_look_after(llm, store, store.read(name)) for name in ticket.batches]
     ended = [batch for batch in batches if batch.ended]
     answered = sum(batch.answered for batch in ended)
@@ -137,7 +137,7 @@ class _File(NamedTuple):
     """The questions of one batch."""
 
     lines: list[str]
-    items: list[Item]
+    items: list[BatchItem]
     most: Sum
 
 
@@ -150,7 +150,7 @@ def _client(llm: LLM) -> OpenAI:
 
 
 @contextmanager
-def _trouble(llm: LLM, deed: str) -> Iterator[None]:
+def _clear_error(llm: LLM, deed: str) -> Iterator[None]:
     import openai
 
     try:
@@ -165,11 +165,11 @@ def _trouble(llm: LLM, deed: str) -> Iterator[None]:
 def _files(llm: LLM, questions: Sequence[Question]) -> Iterator[_File]:
     form = llm.know().form
     lines: list[str] = []
-    items: list[Item] = []
+    items: list[BatchItem] = []
     tokens, cost, size = 0, 0.0, 0
     for question in questions:
         content = llm.content(question)
-        item = Item(
+        item = BatchItem(
             key=answer_key(content, llm.settings),
             question=llm.key(question),
             form=form,

@@ -28,7 +28,7 @@ PRICE = 0.5
 """Share of the usual price."""
 
 
-class Item(Record):
+class BatchItem(Record):
     """One question of a batch: its cache key, its content, and how its answer is judged.
 
     ``key``: of the answer in the cache, also the line's ``custom_id``. ``question``: of the question,
@@ -89,7 +89,7 @@ class BatchStore:
             msg = f"there is no batch {name!r} in {self.root}"
             raise InputError(msg, "collect it on the machine, and with the home folder, that submitted it") from None
 
-    def add(self, batch: Batch, items: Sequence[Item], lines: Sequence[str]) -> None:
+    def add(self, batch: Batch, items: Sequence[BatchItem], lines: Sequence[str]) -> None:
         """Record a batch before it is sent."""
         self._lines(batch).write_text("\n".join(lines) + "\n", encoding="utf-8")
         self._items(batch).write_text("".join(f"{item.model_dump_json()}\n" for item in items), encoding="utf-8")
@@ -112,10 +112,10 @@ class BatchStore:
         """Return the lines to send."""
         return self._lines(batch).read_bytes()
 
-    def items(self, batch: Batch) -> Iterator[Item]:
+    def items(self, batch: Batch) -> Iterator[BatchItem]:
         """Yield the questions of a batch that has not ended."""
         with self._items(batch).open(encoding="utf-8") as file:
-            yield from map(Item.model_validate_json, file)
+            yield from map(BatchItem.model_validate_json, file)
 
     def _lines(self, batch: Batch) -> Path:
         return self.root / f"{batch.name}.lines.jsonl"
@@ -132,7 +132,7 @@ class Results(NamedTuple):
     usage: Usage
 
 
-def read_results(llm: LLM, client: OpenAI, items: Iterable[Item], job: Job) -> Results:
+def read_results(llm: LLM, client: OpenAI, items: Iterable[BatchItem], job: Job) -> Results:
     """Read the files of a batch that is over.
 
     A truncated answer is not final: the question is asked again with a larger limit. ``items``: the batch's questions;
@@ -163,7 +163,7 @@ def _lines(client: OpenAI, job: Job) -> Iterator[dict[str, Any]]:
                 yield read
 
 
-def _answer(llm: LLM, item: Item, line: dict[str, Any]) -> Answer | str:
+def _answer(llm: LLM, item: BatchItem, line: dict[str, Any]) -> Answer | str:
     """Return the answer in a line, or why there is none."""
     hide = llm.endpoint.secrets.hide
     response = line.get("response")

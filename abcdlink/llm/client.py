@@ -236,10 +236,10 @@ class LLM:
             for chunk in progress(chunks, f"asking {self.settings.llm_model}, {len(still_open)} questions"):
                 contents = [one.content(known.form, logprobs=one.question.probabilities) for one in chunk]
                 answers = self._judged(engine, chunk, contents, known.form)
-                cut = [place for place, one in enumerate(answers) if one.outcome is Outcome.TRUNCATED]
-                larger = [{**contents[place], LIMIT: contents[place][LIMIT] * LARGER} for place in cut]
-                again = self._judged(engine, [chunk[place] for place in cut], larger, known.form)
-                for place, answer in zip(cut, again, strict=True):
+                truncated = [place for place, one in enumerate(answers) if one.outcome is Outcome.TRUNCATED]
+                larger = [{**contents[place], LIMIT: contents[place][LIMIT] * LARGER} for place in truncated]
+                again = self._judged(engine, [chunk[place] for place in truncated], larger, known.form)
+                for place, answer in zip(truncated, again, strict=True):
                     # Otherwise the question is fine; only the larger answer is unavailable.
                     if answer.outcome is not Outcome.TOO_LONG:
                         answers[place] = answer.model_copy(update={"usage": answers[place].usage + answer.usage})

@@ -22,7 +22,7 @@ PATIENCE = 20.0
 """Timeout for the server to count one prompt, in seconds."""
 
 
-class Estimate(Record):
+class LLMEstimate(Record):
     """What it would cost to ask questions, by upper bounds for most parts.
 
     ``questions``: distinct ones. ``kept``: those with an answer in the cache, which cost nothing.
@@ -59,18 +59,18 @@ class Estimate(Record):
         }
 
 
-def sum_of(estimates: Sequence[Estimate]) -> Estimate:
+def sum_of(estimates: Sequence[LLMEstimate]) -> LLMEstimate:
     """Return several models' estimates as one."""
     apart = {"method", "seconds"}
     numbers = [one.model_dump(exclude=apart) for one in estimates]
-    sums = {name: sum(one[name] for one in numbers) for name in Estimate.model_fields if name not in apart}
+    sums = {name: sum(one[name] for one in numbers) for name in LLMEstimate.model_fields if name not in apart}
     seconds = [one.seconds for one in estimates if one.calls]
     methods = dict.fromkeys(one.method for one in estimates if one.calls) or {"there is nothing to ask": None}
     known = None if None in seconds else sum(one for one in seconds if one is not None)
-    return Estimate.model_validate({**sums, "method": "; ".join(methods), "seconds": known})
+    return LLMEstimate.model_validate({**sums, "method": "; ".join(methods), "seconds": known})
 
 
-def expected_cost(llm: LLM, questions: Sequence[Question]) -> Estimate:
+def expected_cost(llm: LLM, questions: Sequence[Question]) -> LLMEstimate:
     """Estimate the cost of questions without sending any.
 
     They are in the order in which they would be asked.
@@ -88,7 +88,7 @@ def expected_cost(llm: LLM, questions: Sequence[Question]) -> Estimate:
     prompt = round(sum(counted.tokens))
     shared = round(sum(_shared(contents, counted.tokens)))
     completion = sum(content[LIMIT] for content in contents)
-    return Estimate(
+    return LLMEstimate(
         questions=len(distinct),
         kept=len(distinct) - len(contents),
         calls=len(contents),

@@ -62,7 +62,7 @@ LETTER = re.compile(r"[^\W\d_]")
 
 
 @dataclass
-class Line:
+class ShownSentence:
     """One sentence as it is shown; ``left_out`` and ``doubt`` are reasons, empty where there is none."""
 
     sentence: Sentence
@@ -77,8 +77,8 @@ class PairView:
     name: str
     source: str
     target: str
-    sources: list[Line]
-    targets: list[Line]
+    sources: list[ShownSentence]
+    targets: list[ShownSentence]
 
 
 @dataclass
@@ -114,7 +114,7 @@ class Preview:
     segmentation: str
     sentences: int = 0
     pairs: list[PairView] = field(default_factory=list)
-    documents: dict[str, list[Line]] = field(default_factory=dict)
+    documents: dict[str, list[ShownSentence]] = field(default_factory=dict)
     tasks: int = 0
     counted_pairs: int = 0
     left_out: Counter[str] = field(default_factory=Counter)
@@ -252,7 +252,7 @@ def doubt_about(text: str, following: str = "", before: str = "") -> str:
     return f"has more than {LONGEST} words" if word_count(bare) > LONGEST else ""
 
 
-def _lines(document: Document, rules: SentenceFilter, repeated: Counter[int]) -> Iterator[Line]:
+def _lines(document: Document, rules: SentenceFilter, repeated: Counter[int]) -> Iterator[ShownSentence]:
     for index, sentence in enumerate(document.sentences):
         following = document.sentences[index + 1].text if index + 1 < len(document.sentences) else ""
         left_out = rules.reason_to_leave_out(sentence.text)
@@ -260,4 +260,4 @@ def _lines(document: Document, rules: SentenceFilter, repeated: Counter[int]) ->
         doubt = doubt_about(sentence.text, following, before)
         if not doubt and not left_out and repeated[key_of(sentence.text)] >= REPEATED_IN:
             doubt = f"occurs word for word in {REPEATED_IN} or more documents"
-        yield Line(sentence, left_out, doubt)
+        yield ShownSentence(sentence, left_out, doubt)

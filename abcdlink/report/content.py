@@ -51,7 +51,7 @@ from abcdlink.rate import RATERS, RATINGS, RatingSummary, ratings_of
 from abcdlink.rate import summarise as summarise_ratings
 from abcdlink.report.decided import Decisions, Round, decisions_in, lines_in, rounds_in
 from abcdlink.report.findings import Findings, find, notable
-from abcdlink.report.links import PAIRS_IN_A_FILE, SeenPair, of_batches, seen_pairs
+from abcdlink.report.links import PAIRS_IN_A_FILE, KnownPair, known_pairs, of_batches
 from abcdlink.settings import Settings
 from abcdlink.stages.annotate import changed_of
 from abcdlink.stages.benchmark import Benchmark, read_benchmark
@@ -68,7 +68,7 @@ from abcdlink.whatnow import what_now
 EMBEDDED_MODEL = Settings.model_fields["llm_model"].default
 
 
-class Disagreement(NamedTuple):
+class DisputedCandidate(NamedTuple):
     """A candidate on which annotators differ, with both texts, and what was decided, if anything was."""
 
     source_text: str
@@ -111,7 +111,7 @@ class Content:
     ratings: list[RatingSummary]
     raters: list[Annotator]
     rounds: list[Round]
-    pairs: list[SeenPair] | str
+    pairs: list[KnownPair] | str
     recall: Recall | None
     choices: list[Choice]
     gains: Gains | None
@@ -177,13 +177,13 @@ class Content:
         return self.usage_of_benchmark.get(result.approach.asked.name, Usage())
 
     @cached_property
-    def disagreements(self) -> dict[str, list[Disagreement]]:
+    def disagreements(self) -> dict[str, list[DisputedCandidate]]:
         """Pair -> candidates on which its annotators differ, in the order of the corpus."""
         if self.natural is None:
             return {}
         pairs = {pair.id: pair for pair in self.natural.pairs}
         decided = self.decisions.by_place if self.decisions else {}
-        found: dict[str, list[Disagreement]] = {}
+        found: dict[str, list[DisputedCandidate]] = {}
         for (pair_id, source, target), group in by_candidate(self.judgments).items():
             said = {annotator: group[annotator].label for annotator in sorted(group)}
             if len(set(said.values())) > 1:
@@ -193,7 +193,7 @@ class Content:
                     self.natural.target_of(pair).text_of(target),
                 )
                 found.setdefault(pair_id, []).append(
-                    Disagreement(
+                    DisputedCandidate(
                         *texts, source, target, first.method, first.batch, said, decided.get((pair_id, source, target))
                     )
                 )
@@ -254,7 +254,7 @@ def gather(store: Store) -> Content:
         qualified=decision.annotators if (decision := qualified_of(store)) else None,
         ratings=summarise_ratings(ratings_of(store)) if store.exists(RATINGS) else [],
         raters=store.find_records(RATERS, Annotator),
-        pairs=_seen(store),
+        pairs=_pairs(store),
         rounds=rounds_in(store, sorted({judgment.batch for judgment in judgments})),
         choices=choices_of(store),
         gains=store.find_record(GAINS, Gains),
@@ -283,12 +283,12 @@ def _usage_of_decisions(store: Store) -> dict[str, Usage]:
     return usage
 
 
-def _seen(store: Store) -> list[SeenPair] | str:
+def _pairs(store: Store) -> list[KnownPair] | str:
     """Return the first pairs with their candidates, or why they cannot be shown."""
     if not store.exists(POOLS):
         return []
     try:
-        return list(islice(seen_pairs(store), PAIRS_IN_A_FILE))
+        return list(islice(known_pairs(store), PAIRS_IN_A_FILE))
     except InputError as error:
         return error.problem
 

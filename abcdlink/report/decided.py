@@ -8,7 +8,7 @@ from typing import NamedTuple
 from abcdlink.adjudicate import Adjudication, AdjudicationSummary, by_place
 from abcdlink.adjudicate import summarise as summarise_decisions
 from abcdlink.export.dataset import judgments_needed
-from abcdlink.feedback import Accepted, Outcome
+from abcdlink.feedback import Accepted, FeedbackOutcome
 from abcdlink.feedback.guidelines import version_of
 from abcdlink.judgments import Annotator, Judgment
 from abcdlink.layout import ADJUDICATION_ANOMALIES, ADJUDICATIONS, ADJUDICATORS
@@ -26,7 +26,7 @@ class Round(NamedTuple):
     batch: int
     guidelines: int | None
     accepted: Accepted | None
-    outcome: Outcome | None
+    outcome: FeedbackOutcome | None
 
     @property
     def is_over(self) -> bool:

@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeVar
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.errors import InputError
 from abcdlink.evaluation.comparisons import Trait, break_down
-from abcdlink.evaluation.errors import ErrorAnalysis, ErrorKind, LinkError, Pattern
+from abcdlink.evaluation.errors import ErrorAnalysis, ErrorKind, ErrorPattern, LinkError
 from abcdlink.evaluation.results import ApproachResult
 from abcdlink.layout import SYNTHETIC
 from abcdlink.stages.benchmark import read_scores
@@ -51,10 +51,10 @@ class Errors(NamedTuple):
     examples: list[LinkError]
 
     @property
-    def counts(self) -> list[tuple[Pattern, list[int]]]:
+    def counts(self) -> list[tuple[ErrorPattern, list[int]]]:
         """Pattern -> how many errors of each kind, in the order of ``ErrorKind``, show it."""
         by_kind = self.analysis.counts()
-        return [(pattern, [by_kind[kind][pattern] for kind in ErrorKind]) for pattern in Pattern]
+        return [(pattern, [by_kind[kind][pattern] for kind in ErrorKind]) for pattern in ErrorPattern]
 
     @property
     def totals(self) -> list[int]:
@@ -127,7 +127,7 @@ def _errors(store: Store, name: str) -> Errors:
 
 def examples(errors: Iterable[LinkError], most: int) -> list[LinkError]:
     """Return at most ``most`` errors: each pattern and kind in turn, each source sentence once."""
-    groups: dict[tuple[Pattern, ErrorKind], dict[tuple[str, str], LinkError]] = {}
+    groups: dict[tuple[ErrorPattern, ErrorKind], dict[tuple[str, str], LinkError]] = {}
     for error in errors:
         group = groups.setdefault((error.patterns[0], error.kind), {})
         group.setdefault((error.pair, error.source), error)

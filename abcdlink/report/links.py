@@ -39,7 +39,7 @@ PAGE, FOLDER = "links.html", "links"
 """The page, or its index; and the folder of the files of many pairs."""
 
 
-class Seen(NamedTuple):
+class KnownCandidate(NamedTuple):
     """One candidate with all that is known about it.
 
     ``votes`` and ``again``: annotator -> what they said, at first and after the feedback. ``decided``: who decided, and
@@ -66,7 +66,7 @@ class Seen(NamedTuple):
         return "none" if self.link is None else "Link" if self.link else "No Link"
 
 
-class SeenPair(NamedTuple):
+class KnownPair(NamedTuple):
     """One pair: its documents as (sentence id, text, numbers of its candidates), and the candidates."""
 
     id: str
@@ -74,7 +74,7 @@ class SeenPair(NamedTuple):
     target: str
     source_sentences: list[tuple[str, str, list[int]]]
     target_sentences: list[tuple[str, str, list[int]]]
-    candidates: list[Seen]
+    candidates: list[KnownCandidate]
 
     @property
     def text(self) -> str:
@@ -105,7 +105,7 @@ def write_links(store: Store) -> str:
         InputError: when the run has no candidates yet.
     """
     store.require(POOLS, "candidates")
-    pairs = list(seen_pairs(store))
+    pairs = list(known_pairs(store))
     parts = parts_of(pairs, PAIRS_IN_A_FILE)
     if len(parts) <= 1:
         store.write_text(PAGE, _render(store, pairs))
@@ -119,28 +119,28 @@ def write_links(store: Store) -> str:
     return store.where(PAGE)
 
 
-def _choices(pairs: Sequence[SeenPair]) -> dict[str, list[Any]]:
+def _choices(pairs: Sequence[KnownPair]) -> dict[str, list[Any]]:
     """Return what can be filtered by."""
-    seen = [one for pair in pairs for one in pair.candidates]
+    known = [one for pair in pairs for one in pair.candidates]
     return {
-        "methods": sorted({one.method for one in seen}),
-        "agreements": [word for word in AGREEMENTS if any(one.agreement == word for one in seen)],
-        "batches": sorted({one.batch for one in seen}),
+        "methods": sorted({one.method for one in known}),
+        "agreements": [word for word in AGREEMENTS if any(one.agreement == word for one in known)],
+        "batches": sorted({one.batch for one in known}),
     }
 
 
-def seen_pairs(store: Store) -> Iterator[SeenPair]:
+def known_pairs(store: Store) -> Iterator[KnownPair]:
     """Yield the pairs that have candidates, in the order of the corpus."""
     corpus = read_corpus_from(store, NATURAL)
-    candidates: dict[str, list[Seen]] = {}
-    for pair_id, seen in _candidates(store, corpus):
-        candidates.setdefault(pair_id, []).append(seen)
+    candidates: dict[str, list[KnownCandidate]] = {}
+    for pair_id, known in _candidates(store, corpus):
+        candidates.setdefault(pair_id, []).append(known)
     for pair in corpus.pairs:
         if pair.id in candidates:
             yield _pair(corpus, pair, candidates[pair.id])
 
 
-def _pair(corpus: Corpus, pair: Pair, candidates: list[Seen]) -> SeenPair:
+def _pair(corpus: Corpus, pair: Pair, candidates: list[KnownCandidate]) -> KnownPair:
     source, target = corpus.source_of(pair), corpus.target_of(pair)
     candidates = sorted(candidates, key=lambda one: (source.position[one.source], target.position[one.target]))
     of_source: dict[str, list[int]] = {}
@@ -148,7 +148,7 @@ def _pair(corpus: Corpus, pair: Pair, candidates: list[Seen]) -> SeenPair:
     for number, one in enumerate(candidates):
         of_source.setdefault(one.source, []).append(number)
         of_target.setdefault(one.target, []).append(number)
-    return SeenPair(
+    return KnownPair(
         id=pair.id,
         source=source.id,
         target=target.id,
@@ -158,7 +158,7 @@ def _pair(corpus: Corpus, pair: Pair, candidates: list[Seen]) -> SeenPair:
     )
 
 
-def _candidates(store: Store, corpus: Corpus) -> Iterator[tuple[str, Seen]]:
+def _candidates(store: Store, corpus: Corpus) -> Iterator[tuple[str, KnownCandidate]]:
     """Yield (pair, candidate): those that were judged, then those that nobody has judged yet."""
     judgments, decisions = of_batches(store, JUDGMENTS, Judgment), store.find_records(ADJUDICATIONS, Adjudication)
     again = by_candidate(second_answers(store))
@@ -168,7 +168,7 @@ def _candidates(store: Store, corpus: Corpus) -> Iterator[tuple[str, Seen]]:
     for one in labelled_candidates(judgments, corpus, rule, needed, adjudications=decisions):
         at = (one.pair, one.source, one.target)
         decided = (one.adjudicator, one.adjudication) if one.adjudicator and one.adjudication else None
-        seen = Seen(
+        known = KnownCandidate(
             **one.model_dump(include={"source", "target", "source_text", "target_text", "method", "batch", "link"}),
             votes=one.judgments,
             again={who: later.label for who, later in again.get(at, {}).items()},
@@ -176,7 +176,7 @@ def _candidates(store: Store, corpus: Corpus) -> Iterator[tuple[str, Seen]]:
             agreement=_agreement(list(one.judgments.values()), needed, decided=decided is not None),
             probability=probabilities.get(at),
         )
-        yield one.pair, seen
+        yield one.pair, known
     yield from _not_judged(store, corpus, {one.at for one in judgments}, probabilities)
 
 
@@ -188,7 +188,7 @@ def _agreement(said: Sequence[Label], needed: int | None, *, decided: bool) -> s
 
 def _not_judged(
     store: Store, corpus: Corpus, judged: set[Place], probabilities: Mapping[Place, float]
-) -> Iterator[tuple[str, Seen]]:
+) -> Iterator[tuple[str, KnownCandidate]]:
     pairs = {pair.id: pair for pair in corpus.pairs}
     for pool in store.read_records(POOLS, Pool):
         for one in pool.candidates:
@@ -197,7 +197,7 @@ def _not_judged(
                 continue
             pair = pairs[pool.pair]
             texts = corpus.source_of(pair).text_of(pool.source), corpus.target_of(pair).text_of(one.target)
-            seen = Seen(
+            known = KnownCandidate(
                 source=pool.source,
                 target=one.target,
                 source_text=texts[0],
@@ -206,7 +206,7 @@ def _not_judged(
                 batch=pool.batch,
                 probability=probabilities.get(at),
             )
-            yield pool.pair, seen
+            yield pool.pair, known
 
 
 def of_batches(store: Store, name: str, kind: type[R]) -> list[R]:
@@ -236,7 +236,7 @@ def _environment(script_file: str) -> Environment:
     return environment
 
 
-def _render(store: Store, pairs: Sequence[SeenPair], name: str = PAGE, names: Sequence[str] = ()) -> str:
+def _render(store: Store, pairs: Sequence[KnownPair], name: str = PAGE, names: Sequence[str] = ()) -> str:
     place = list(names).index(name) if names else 0
     around = {"before": names[place - 1] if place else "", "after": names[place + 1] if place + 1 < len(names) else ""}
     return (

@@ -15,7 +15,7 @@ from abcdlink.exhaustive import ExhaustiveGold, Over, View, measure
 from abcdlink.interannotator.groups import accepted
 from abcdlink.interannotator.measures import Agreement
 from abcdlink.judgments import BOTH, RANDOM, Judgment, by_candidate
-from abcdlink.reproduction.records import ClusterRow, Place, Triple
+from abcdlink.reproduction.records import ClusterRow, PaperTable, Triple
 
 JUDGMENTS = "annotations.csv"
 METHODS = {"R+LLM only": "llm", "Retriever only": "retriever", "Both": BOTH, "Random": RANDOM}
@@ -34,7 +34,7 @@ Source = tuple[str, str]
 """Pair and source sentence."""
 
 
-def compare_acceptance(place: Place, ours: Agreement, printed: Mapping[str, float]) -> None:
+def compare_acceptance(place: PaperTable, ours: Agreement, printed: Mapping[str, float]) -> None:
     """Compare the share of each method's candidates that both annotators call a link, in percent."""
     for row, paper in printed.items():
         found = ours.acceptance.get(METHODS.get(row, row))
@@ -44,7 +44,7 @@ def compare_acceptance(place: Place, ours: Agreement, printed: Mapping[str, floa
             place.compare(row, "accepted %", 100 * found.rate, paper, 1)
 
 
-def compare_kappa(place: Place, ours: Agreement, printed: Mapping[str, float]) -> None:
+def compare_kappa(place: PaperTable, ours: Agreement, printed: Mapping[str, float]) -> None:
     """Compare kappa over all judgments and by batch."""
     measured = {"all": ours, **{f"batch {batch}": part for batch, part in ours.batches.items()}}
     for row, paper in printed.items():
@@ -85,7 +85,7 @@ class TrueRecall:
                 raise InputError(msg, "take both files from the released data")
             self._predicted[pair, source] = predictions[pair][source]
 
-    def compare(self, place: Place, printed: Mapping[str, Triple], limit: int | None) -> None:
+    def compare(self, place: PaperTable, printed: Mapping[str, Triple], limit: int | None) -> None:
         """Compare macro means over the sources with gold labels.
 
         ``Both`` is what both approaches predict. With ``limit``, lists are cut to that many, and the
@@ -140,7 +140,7 @@ def _holds(corpus: Corpus, pair: Pair | None, source: str, target: str) -> bool:
     return pair is not None and source in corpus.source_of(pair).position and target in corpus.target_of(pair).position
 
 
-def compare_clusters(place: Place, corpus: Corpus, printed: ClusterRow | None) -> None:
+def compare_clusters(place: PaperTable, corpus: Corpus, printed: ClusterRow | None) -> None:
     """Compare the counts of one data set; ``printed``: ``None`` where the paper's are not at hand."""
     ours = link_clusters(corpus)
     measured = (

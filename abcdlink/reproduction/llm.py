@@ -16,7 +16,7 @@ from abcdlink.evaluation.scores import PAPER_CUTOFFS
 from abcdlink.linking.records import Setup
 from abcdlink.llm.profiles import DEFAULT, is_same_model, linkers, profile
 from abcdlink.progress import Progress
-from abcdlink.reproduction.records import Place, Significance
+from abcdlink.reproduction.records import PaperTable, Significance
 from abcdlink.reproduction.retrieval import available
 from abcdlink.stages.benchmark import Benchmark
 from abcdlink.stages.benchmark_corpora import keep_corpus, prepare, run_benchmarks, shown
@@ -41,11 +41,11 @@ BEST_MODE = 4
 MODES = (1, 2, 3, 4)
 SETUPS = (Setup.LISTWISE, Setup.PAIRWISE, Setup.LLM_ONLY)
 
-At = Callable[[str, str, str], Place]
+At = Callable[[str, str, str], PaperTable]
 """Gives the place of a table, a data set and a remark."""
 
 
-class Asking(NamedTuple):
+class LLMTablesPlan(NamedTuple):
     """What LLMs are asked for the reproduction.
 
     ``models``: profiles; empty: those with the role linkers whose endpoint is set. ``run``: prefix of the keys of the
@@ -59,19 +59,19 @@ class Asking(NamedTuple):
     tell: Callable[[CostEstimate, str], None] = lambda _found, _run: None
 
 
-DEFAULT_ASKING = Asking()
+DEFAULT_LLMS = LLMTablesPlan()
 
 
-def chosen_models(asking: Asking) -> tuple[str, ...]:
+def chosen_models(llms: LLMTablesPlan) -> tuple[str, ...]:
     """Return the profiles to ask; none where no endpoint is set.
 
     Raises:
         InputError: when there is no such profile.
     """
-    if asking.models:
-        for name in asking.models:
+    if llms.models:
+        for name in llms.models:
             profile(name)
-        return asking.models
+        return llms.models
     return tuple(name for name in linkers() if profile(name).llm_base_url)
 
 
@@ -87,9 +87,9 @@ class LLMTables:
     ``corpora``: data set -> its pairs as the paper used them, and the remark on them.
     """
 
-    def __init__(self, corpora: Mapping[str, tuple[Corpus, str]], asking: Asking, progress: Progress) -> None:
-        self._corpora, self._asking, self._progress = corpora, asking, progress
-        self.models = chosen_models(asking)
+    def __init__(self, corpora: Mapping[str, tuple[Corpus, str]], llms: LLMTablesPlan, progress: Progress) -> None:
+        self._corpora, self._llms, self._progress = corpora, llms, progress
+        self.models = chosen_models(llms)
         found = {name: available(ours) for name, ours in BASES.items()}
         self.absent = {name: reason for name, reason in found.items() if isinstance(reason, str)}
         self._bases = {name: BASES[name] for name in found if name not in self.absent}
@@ -116,17 +116,17 @@ class LLMTables:
             setups=setups,
             prompt_modes=modes,
             linked_only=True,
-            sources=self._asking.sources,
+            sources=self._llms.sources,
         )
         plan = BenchmarkPlan(retrievers=tuple(retrievers), learned=(), rules=(), cutoffs=PAPER_CUTOFFS, llm=llm)
-        store = open_run(f"{self._asking.run}-{name}")
+        store = open_run(f"{self._llms.run}-{name}")
         domains: dict[str, Domain] = {}
         for dataset, (corpus, _) in self._corpora.items():
             kept = keep_corpus(store, corpus.model_copy(update={"name": dataset}), plan)
             domains[kept] = find_domain("news@paper" if dataset.startswith("NEWS") else "reviews@paper")
         execution = Here(self._progress)
         plan = prepare(store, domains, plan, execution)
-        self._asking.tell(estimate_corpora(store, domains, plan, timed=True), store.key)
+        self._llms.tell(estimate_corpora(store, domains, plan, timed=True), store.key)
         overview = run_benchmarks(store, domains, plan, execution)
         datasets = dict(zip(map(shown, domains), self._corpora, strict=True))
         return {datasets[corpus]: one for corpus, one in overview.corpora.items()}
@@ -201,7 +201,7 @@ def _best(results: Iterable[ApproachResult], retriever: str) -> ApproachResult:
 
 
 def _compare_difference(
-    place: Place, row: str, with_llm: ApproachResult, one: Benchmark, printed: Significance | None
+    place: PaperTable, row: str, with_llm: ApproachResult, one: Benchmark, printed: Significance | None
 ) -> None:
     """Compare how much an LLM adds to its retriever, with interval and p."""
     found = next(compared for compared in one.llm_against_retriever if compared.b == with_llm.approach.name)

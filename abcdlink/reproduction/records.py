@@ -128,7 +128,7 @@ class Reproduction(Record):
         return sum(figure.difference == 0 for figure in self.compared)
 
 
-class Place:
+class PaperTable:
     """Collects the figures of one table on one data set, and what is missing there.
 
     ``table``, ``dataset``: as the paper calls them. ``remark``: why ours is of other data; empty where it is not.

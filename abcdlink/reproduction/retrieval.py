@@ -13,7 +13,7 @@ from abcdlink.corpus.segmentation import get_segmenter
 from abcdlink.errors import InputError
 from abcdlink.evaluation.scores import macro_by_cutoff, score_ranking
 from abcdlink.progress import Progress
-from abcdlink.reproduction.records import Place, Triple
+from abcdlink.reproduction.records import PaperTable, Triple
 from abcdlink.retrieval import RETRIEVERS, Retriever, get_retriever, rank_corpus
 
 FIRST_PAIRS = 60
@@ -92,7 +92,7 @@ def other_data(corpus: Corpus, counts: Mapping[str, float]) -> str:
     return "" if pairs == len(corpus.pairs) else f"{len(corpus.pairs)} of {pairs:.0f} pairs"
 
 
-def compare_counts(place: Place, corpus: Corpus, printed: Mapping[str, float]) -> None:
+def compare_counts(place: PaperTable, corpus: Corpus, printed: Mapping[str, float]) -> None:
     """Count what the paper counts."""
     ours = count(corpus)
     for name, paper in printed.items():
@@ -108,7 +108,7 @@ def compare_counts(place: Place, corpus: Corpus, printed: Mapping[str, float]) -
 
 
 def compare_retriever(
-    place: Place, corpus: Corpus, retriever: Retriever, printed: Mapping[int, Triple], progress: Progress
+    place: PaperTable, corpus: Corpus, retriever: Retriever, printed: Mapping[int, Triple], progress: Progress
 ) -> None:
     """Score a retriever at the paper's cutoffs; ``corpus`` is cut to the pairs that the paper used."""
     means = macro_by_cutoff(score_ranking(corpus, rank_corpus(corpus, retriever, progress), list(printed)))

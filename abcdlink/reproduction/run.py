@@ -14,8 +14,8 @@ from abcdlink.interannotator.measures import agreement
 from abcdlink.judgment_file import read_judgment_file
 from abcdlink.progress import Progress, silent
 from abcdlink.reproduction import human, retrieval
-from abcdlink.reproduction.llm import DEFAULT_ASKING, NO_ENDPOINT, Asking, LLMTables, chosen_models
-from abcdlink.reproduction.records import Figure, Missing, PaperTables, Place, Reproduction, read_paper_tables
+from abcdlink.reproduction.llm import DEFAULT_LLMS, NO_ENDPOINT, LLMTables, LLMTablesPlan, chosen_models
+from abcdlink.reproduction.records import Figure, Missing, PaperTable, PaperTables, Reproduction, read_paper_tables
 
 ANY = "all"
 LLM_TABLES = ("retriever_llm", "significance", "setups_by_mode")
@@ -27,7 +27,7 @@ def reproduce(
     data: Path,
     retrievers: Sequence[str] | None = None,
     progress: Progress = silent,
-    asking: Asking = DEFAULT_ASKING,
+    llms: LLMTablesPlan = DEFAULT_LLMS,
 ) -> Reproduction:
     """Compute the paper's figures from a folder with the data sets and the printed figures.
 
@@ -36,7 +36,7 @@ def reproduce(
             ``f1000rd`` (or ``f1000rd_sample``), ``reviews_he`` and ``news_he``.
         retrievers: names of those to run; all of the paper's by default.
         progress: shows how far it is.
-        asking: which LLMs are asked for the LLM tables; none where no endpoint is set.
+        llms: which LLMs are asked for the LLM tables; none where no endpoint is set.
 
     Raises:
         InputError: when the paper's figures are not there or cannot be read, or a retriever is not
@@ -51,7 +51,7 @@ def reproduce(
     run.judgments()
     run.true_recall()
     run.link_clusters()
-    run.llm_tables(asking, progress)
+    run.llm_tables(llms, progress)
     for table in run.paper.other:
         run.at(table, ANY).miss(ANY, "abcdlink does not compute it")
     sets = ", ".join(name for name, chosen in retrieval.BENCHMARK_SETS.items() if chosen.first_pairs)
@@ -71,8 +71,8 @@ class _Run:
         self.figures: list[Figure] = []
         self.missing: list[Missing] = []
 
-    def at(self, table: str, dataset: str, remark: str = "") -> Place:
-        return Place(self.figures, self.missing, table, dataset, remark)
+    def at(self, table: str, dataset: str, remark: str = "") -> PaperTable:
+        return PaperTable(self.figures, self.missing, table, dataset, remark)
 
     def benchmark(self, retrievers: Sequence[str] | None, progress: Progress) -> None:
         """Run the available retrievers on the available data sets."""
@@ -110,17 +110,17 @@ class _Run:
         ]
         return list(dict.fromkeys([*(name for table in printed for name in table), *there]))
 
-    def llm_tables(self, asking: Asking, progress: Progress) -> None:
+    def llm_tables(self, llms: LLMTablesPlan, progress: Progress) -> None:
         """Let LLMs decide, where an endpoint is set and there are data, and compare what they add."""
         printed = [name for name in LLM_TABLES if getattr(self.paper, name)]
         reason = "" if self.used else "there is no data set that an LLM could decide on"
-        if not reason and not chosen_models(asking):
+        if not reason and not chosen_models(llms):
             reason = NO_ENDPOINT
         if reason:
             for table in printed:
                 self.at(table, ANY).miss(ANY, reason)
             return
-        tables = LLMTables(self.used, asking, progress)
+        tables = LLMTables(self.used, llms, progress)
         with _missing_if_unusable(self.at("retriever_llm", ANY)):
             tables.compare(self.at, self.paper.retriever_llm, self.paper.significance)
         with _missing_if_unusable(self.at("setups_by_mode", ANY)):
@@ -171,7 +171,7 @@ class _Run:
 
 
 @contextmanager
-def _missing_if_unusable(place: Place, what: str = ANY) -> Iterator[None]:
+def _missing_if_unusable(place: PaperTable, what: str = ANY) -> Iterator[None]:
     """Keep what cannot be used as missing, with the reason."""
     try:
         yield

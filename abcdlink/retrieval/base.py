@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import model_validator
 
-from abcdlink.corpus.records import Corpus, Document, Pair, Record
+from abcdlink.corpus.records import Corpus, Document, Pair, Record, with_new_names
 from abcdlink.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -23,26 +24,31 @@ class Effort(Record):
     """What to know about scores besides the time just measured.
 
     Attributes:
-        cut: sentences, and for cross encoders pairs of sentences, that were longer than the model's
-            maximum length and so were cut.
-        cut_pairs: how many of these are pairs of sentences.
+        truncated: sentences, and for cross encoders pairs of sentences, that were longer than the model's
+            maximum length.
+        truncated_pairs: how many of these are pairs of sentences.
         max_length: the maximum length in tokens, ``None`` when there is none; of several, the shortest.
         kept_seconds: original cost of the vectors or tokens found on disk.
             The full cost of scores is the time measured now plus these.
     """
 
-    cut: int = 0
-    cut_pairs: int = 0
+    truncated: int = 0
+    truncated_pairs: int = 0
     max_length: int | None = None
     kept_seconds: float = 0.0
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_earlier_names(cls, data: Any) -> Any:  # noqa: ANN401 - whatever is to be validated
+        return with_new_names(data, cut="truncated", cut_pairs="truncated_pairs")
 
     @classmethod
     def of_fused(cls, efforts: Iterable[Effort]) -> Effort:
         """Return the effort of scores that combine several retrievers' scores."""
         every = list(efforts)
         return cls(
-            cut=sum(effort.cut for effort in every),
-            cut_pairs=sum(effort.cut_pairs for effort in every),
+            truncated=sum(effort.truncated for effort in every),
+            truncated_pairs=sum(effort.truncated_pairs for effort in every),
             max_length=_shortest(every),
             kept_seconds=sum(effort.kept_seconds for effort in every),
         )
@@ -55,10 +61,10 @@ class Effort(Record):
         sentences belong to one part each, so they add up.
         """
         every = list(efforts)
-        pairs = sum(effort.cut_pairs for effort in every)
+        pairs = sum(effort.truncated_pairs for effort in every)
         return cls(
-            cut=max((effort.cut - effort.cut_pairs for effort in every), default=0) + pairs,
-            cut_pairs=pairs,
+            truncated=max((effort.truncated - effort.truncated_pairs for effort in every), default=0) + pairs,
+            truncated_pairs=pairs,
             max_length=_shortest(every),
             kept_seconds=max((effort.kept_seconds for effort in every), default=0.0),
         )
@@ -87,7 +93,7 @@ class Retriever(ABC):
     def effort(self) -> Effort:
         """The effort of the last ``prepare`` and, for cross encoders, of the scores since then.
 
-        A sentence that two encoders cut counts once; pairs of sentences are counted, repeated ones too.
+        A sentence that two encoders truncate counts once; pairs of sentences are counted, repeated ones too.
         """
         return self._effort
 

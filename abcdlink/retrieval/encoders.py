@@ -49,10 +49,10 @@ class Use(NamedTuple):
 
 
 class Encoded(NamedTuple):
-    """A vector for each text, and the texts that were cut at the maximum length in tokens (``None``: there is none)."""
+    """A vector for each text, and the texts truncated at the maximum length in tokens (``None``: there is none)."""
 
     vectors: list[NDArray[Any]]
-    cut: set[str]
+    truncated: set[str]
     max_length: int | None
 
 
@@ -74,9 +74,9 @@ class Encoder(ABC):
         """
         with MODELS_LOCK:
             model = self._load()
-            with watched(model) as cut:
+            with watched(model) as truncated:
                 vectors = self._vectors(model, texts)
-            return Encoded(vectors, cut, max_length(model))
+            return Encoded(vectors, truncated, max_length(model))
 
     @abstractmethod
     def _load(self) -> Any:  # noqa: ANN401 - sentence-transformers has no types

@@ -22,14 +22,14 @@ from abcdlink.corpus.records import Document
 from abcdlink.languages import ENGLISH, Tokenizer, stemmer, tokenizer
 from abcdlink.progress import Progress, silent
 from abcdlink.retrieval.base import Effort, Retriever
-from abcdlink.retrieval.sentence_store import Kept, SentenceStore
+from abcdlink.retrieval.sentence_store import SentenceStore, StoredData
 from abcdlink.settings import get_settings
 
 LOCK = threading.Lock()
 """Held while a tokenizer is used: they keep state that threads must not share."""
 
 
-class KeptTokens:
+class StoredTokens:
     """Tokens that are computed once and stored on disk.
 
     ``name``: of the tokenizer, another one when its results change; ``packages``: whose versions the results depend on.
@@ -54,19 +54,19 @@ class KeptTokens:
         """Made when it is first needed, and used under the lock."""
         return self._make_tokenizer()
 
-    def _make(self, texts: list[str]) -> list[Kept]:
+    def _make(self, texts: list[str]) -> list[StoredData]:
         tokenize = self._tokenizer
-        return [Kept(json.dumps(tokenize(text)).encode()) for text in texts]
+        return [StoredData(json.dumps(tokenize(text)).encode()) for text in texts]
 
 
-def paper_tokens(language: str = ENGLISH) -> KeptTokens:
+def paper_tokens(language: str = ENGLISH) -> StoredTokens:
     """Return token texts, for English those of the paper: spaCy's, cased, nothing removed."""
-    return KeptTokens(f"paper2-{language}", partial(tokenizer, language), ["spacy"])
+    return StoredTokens(f"paper2-{language}", partial(tokenizer, language), ["spacy"])
 
 
-def normalised_tokens(language: str = ENGLISH) -> KeptTokens:
+def normalised_tokens(language: str = ENGLISH) -> StoredTokens:
     """Return stems of content words."""
-    return KeptTokens(f"stems2-{language}", partial(stemmer, language), ["spacy", "snowballstemmer"])
+    return StoredTokens(f"stems2-{language}", partial(stemmer, language), ["spacy", "snowballstemmer"])
 
 
 Matrix = Any
@@ -81,7 +81,7 @@ class TermCounts:
     first occurrence of each distinct sentence. ``kept_seconds``: original cost of the tokens found on disk.
     """
 
-    def __init__(self, documents: Sequence[Document], tokens: KeptTokens, progress: Progress) -> None:
+    def __init__(self, documents: Sequence[Document], tokens: StoredTokens, progress: Progress) -> None:
         distinct: dict[str, int] = {}
         sentence = np.array(
             [distinct.setdefault(text, len(distinct)) for document in documents for text in document.texts], int
@@ -225,7 +225,7 @@ Scorer = Callable[[Document, Document], NDArray[np.float64]]
 class Lexical(Retriever):
     """Scores from the terms of two sentences in a language; ``make_tokens`` gives the tokens of it."""
 
-    make_tokens: Callable[[str], KeptTokens] = staticmethod(normalised_tokens)
+    make_tokens: Callable[[str], StoredTokens] = staticmethod(normalised_tokens)
 
     def __init__(self, language: str = ENGLISH) -> None:
         self._tokens = self.make_tokens(language)

@@ -33,7 +33,7 @@ class Model(NamedTuple):
         instruction: put before each source sentence.
         pooling: one vector from those of the tokens: ``mean``, ``cls``, or ``token_weights``.
         similarity: ``cosine`` or ``dot``.
-        max_length: longest sentence in tokens; longer ones are cut.
+        max_length: longest sentence in tokens; longer ones are truncated.
         package: a Python package whose folder ``model`` holds the model too.
     """
 
@@ -166,14 +166,14 @@ def max_length(model: Any) -> int | None:  # noqa: ANN401 - sentence-transformer
 
 @contextmanager
 def watched(model: Any) -> Iterator[set[Any]]:  # noqa: ANN401
-    """Yield a set into which goes every input that the model cuts while the context is open.
+    """Yield a set into which goes every input that the model truncates while the context is open.
 
-    The model's own reading is what is watched: an input is cut when it has more tokens, with
+    The model's own reading is what is watched: an input is truncated when it has more tokens, with
     special tokens and its prompt, if it is read again without a limit.
     """
     read = model.preprocess
     limit = max_length(model) or NO_LIMIT
-    cut: set[Any] = set()
+    truncated: set[Any] = set()
 
     def preprocess(inputs: list[Any], **options: Any) -> Any:  # noqa: ANN401
         features = read(inputs, **options)
@@ -181,11 +181,11 @@ def watched(model: Any) -> Iterator[set[Any]]:  # noqa: ANN401
             whole = {**options, "processing_kwargs": {"text": {"truncation": False, "verbose": False}}}
             for one, length in zip(inputs, features["attention_mask"].sum(1).tolist(), strict=True):
                 if length >= limit and int(read([one], **whole)["attention_mask"].sum()) > length:
-                    cut.add(one)
+                    truncated.add(one)
         return features
 
     model.preprocess = preprocess
     try:
-        yield cut
+        yield truncated
     finally:
         del model.preprocess

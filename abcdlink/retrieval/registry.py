@@ -52,14 +52,14 @@ HYBRID = "0.5*jaccard+0.5*bm25-stemmed+all-minilm-l6-v2"
 """The parts of the retriever called simply ``hybrid``."""
 
 
-class Part(NamedTuple):
+class FusionPart(NamedTuple):
     """A part of a fusion by name."""
 
     weight: float
     name: str
 
 
-def read_parts(fusion: str) -> list[Part]:
+def read_parts(fusion: str) -> list[FusionPart]:
     """Read the parts in a name such as ``hybrid:0.5*jaccard+bm25`` or ``rrf:bm25+all-minilm-l6-v2``.
 
     Raises:
@@ -82,10 +82,10 @@ def read_parts(fusion: str) -> list[Part]:
     return parts
 
 
-def _read_part(text: str, fusion: str) -> Part:
+def _read_part(text: str, fusion: str) -> FusionPart:
     weight, star, name = text.partition("*")
     if not star:
-        return Part(1.0, text)
+        return FusionPart(1.0, text)
     try:
         number = float(weight)
     except ValueError:
@@ -93,7 +93,7 @@ def _read_part(text: str, fusion: str) -> Part:
     if not LEAST <= number <= MOST:
         msg = f"the weight {weight!r} of {name!r} in {fusion!r} is not a number from {LEAST:g} to {MOST:g}"
         raise InputError(msg, "write a weight before a retriever as in 0.5*jaccard")
-    return Part(number, name)
+    return FusionPart(number, name)
 
 
 class Fusion(Retriever):

@@ -23,16 +23,16 @@ LAYOUT = 2
 """Version of the table, in the file's name: files of other versions are never opened."""
 
 
-class Kept(NamedTuple):
+class StoredData(NamedTuple):
     """What is stored about one sentence.
 
-    ``seconds``: its share of the time taken. ``cut``: whether it was longer than ``max_length`` (tokens; ``None``: no
-    limit), so that its end was left out.
+    ``seconds``: its share of the time taken. ``truncated``: whether it was longer than ``max_length`` (tokens;
+    ``None``: no limit).
     """
 
     blob: bytes
     seconds: float = 0.0
-    cut: bool = False
+    truncated: bool = False
     max_length: int | None = None
 
 
@@ -49,8 +49,12 @@ class SentenceStore:
         folder.mkdir(parents=True, exist_ok=True)
 
     def fill(
-        self, texts: Sequence[str], make: Callable[[list[str]], list[Kept]], label: str, progress: Progress = silent
-    ) -> tuple[list[Kept], float]:
+        self,
+        texts: Sequence[str],
+        make: Callable[[list[str]], list[StoredData]],
+        label: str,
+        progress: Progress = silent,
+    ) -> tuple[list[StoredData], float]:
         """Return what is stored about each text, and the original cost in seconds of what was there.
 
         What was missing is computed by ``make``.
@@ -68,7 +72,7 @@ class SentenceStore:
                 found.update(self._made({key: new[key] for key in chunk}, make))
         return [found[key] for key in keys], seconds
 
-    def _made(self, new: Mapping[bytes, str], make: Callable[[list[str]], list[Kept]]) -> dict[bytes, Kept]:
+    def _made(self, new: Mapping[bytes, str], make: Callable[[list[str]], list[StoredData]]) -> dict[bytes, StoredData]:
         with self._lock:
             # Another thread or process may have computed some of them in the meantime.
             found = self.get(list(new))
@@ -82,20 +86,20 @@ class SentenceStore:
                 found.update(rows)
             return found
 
-    def get(self, keys: Sequence[bytes]) -> dict[bytes, Kept]:
+    def get(self, keys: Sequence[bytes]) -> dict[bytes, StoredData]:
         """Return what is there."""
-        found: dict[bytes, Kept] = {}
+        found: dict[bytes, StoredData] = {}
         with self._open() as connection:
             for start in range(0, len(keys), LOOKUP):
                 some = keys[start : start + LOOKUP]
                 query = f"SELECT * FROM sentences WHERE key IN ({','.join('?' * len(some))})"  # noqa: S608
                 found.update(
-                    (key, Kept(blob, seconds, bool(cut), max_length))
-                    for key, blob, seconds, cut, max_length in connection.execute(query, some)
+                    (key, StoredData(blob, seconds, bool(truncated), max_length))
+                    for key, blob, seconds, truncated, max_length in connection.execute(query, some)
                 )
         return found
 
-    def put(self, kept: Mapping[bytes, Kept]) -> None:
+    def put(self, kept: Mapping[bytes, StoredData]) -> None:
         """Add rows, all or none; what is there stays."""
         with self._open() as connection:
             connection.executemany(
@@ -108,7 +112,7 @@ class SentenceStore:
             with closing(sqlite3.connect(self._path, timeout=60)) as connection, connection:
                 connection.execute(
                     "CREATE TABLE IF NOT EXISTS sentences (key BLOB PRIMARY KEY, blob BLOB NOT NULL,"
-                    " seconds REAL NOT NULL, cut INTEGER NOT NULL, max_length INTEGER)"
+                    " seconds REAL NOT NULL, truncated INTEGER NOT NULL, max_length INTEGER)"
                 )
                 yield connection
         except sqlite3.DatabaseError as error:

@@ -17,7 +17,7 @@ from abcdlink.progress import Progress, silent
 from abcdlink.retrieval.base import Effort, Retriever
 from abcdlink.retrieval.encoders import BATCH, MODELS_LOCK, Encoder, Use, load, require
 from abcdlink.retrieval.models import max_length, watched
-from abcdlink.retrieval.sentence_store import Kept, SentenceStore
+from abcdlink.retrieval.sentence_store import SentenceStore, StoredData
 from abcdlink.settings import get_settings
 
 Vector = NDArray[Any]
@@ -27,13 +27,13 @@ NAME = 100
 
 
 class Embeddings(NamedTuple):
-    """A vector for each sentence, and whether it was cut at the maximum length in tokens (``None``: there is none).
+    """A vector for each sentence, and whether it was truncated at the maximum length in tokens (``None``: none).
 
     ``kept_seconds``: original cost of the vectors found on disk.
     """
 
     vectors: list[Vector]
-    cut: list[bool]
+    truncated: list[bool]
     max_length: int | None
     kept_seconds: float
 
@@ -55,12 +55,12 @@ class Embedder:
         kept, seconds = self._store.fill(texts, self._make, f"embed ({self.name})", progress)
         vectors = [np.frombuffer(one.blob, self._encoder.dtype) for one in kept]
         lengths = [one.max_length for one in kept if one.max_length]
-        return Embeddings(vectors, [one.cut for one in kept], min(lengths, default=None), seconds)
+        return Embeddings(vectors, [one.truncated for one in kept], min(lengths, default=None), seconds)
 
-    def _make(self, texts: list[str]) -> list[Kept]:
+    def _make(self, texts: list[str]) -> list[StoredData]:
         encoded = self._encoder.encode(texts)
         return [
-            Kept(vector.tobytes(), cut=text in encoded.cut, max_length=encoded.max_length)
+            StoredData(vector.tobytes(), truncated=text in encoded.truncated, max_length=encoded.max_length)
             for text, vector in zip(texts, encoded.vectors, strict=True)
         ]
 
@@ -89,7 +89,7 @@ class Embedded(Retriever):
         self._sources, self._targets = self._matrices(sides[0].vectors, sides[-1].vectors)
         lengths = [side.max_length for side in sides if side.max_length]
         self._effort = Effort(
-            cut=sum(map(any, zip(*(side.cut for side in sides), strict=True))),
+            truncated=sum(map(any, zip(*(side.truncated for side in sides), strict=True))),
             max_length=min(lengths, default=None),
             kept_seconds=sum(side.kept_seconds for side in sides),
         )
@@ -176,12 +176,12 @@ class CrossEncoder(Retriever):
         sources, targets = self._texts[source.id], self._texts[target.id]
         position: dict[tuple[str, str], int] = {}
         places = np.array([[position.setdefault((one, other), len(position)) for other in targets] for one in sources])
-        with MODELS_LOCK, watched(self._model) as cut:
+        with MODELS_LOCK, watched(self._model) as truncated:
             logits = self._model.predict(
                 list(position), batch_size=BATCH, activation_fn=Identity(), show_progress_bar=False
             )
-            pairs = self._effort.cut_pairs + int(np.array([pair in cut for pair in position])[places].sum())
-            self._effort = self._effort.model_copy(update={"cut": pairs, "cut_pairs": pairs})
+            pairs = self._effort.truncated_pairs + int(np.array([pair in truncated for pair in position])[places].sum())
+            self._effort = self._effort.model_copy(update={"truncated": pairs, "truncated_pairs": pairs})
         scores: NDArray[np.float64] = np.asarray(logits, np.float64)[places]
         return scores
 

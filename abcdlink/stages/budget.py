@@ -26,7 +26,7 @@ from abcdlink.labels.parts import Histogram
 from abcdlink.labels.records import Drift
 from abcdlink.layout import JUDGMENTS, NATURAL, POOLS, SYNTHETIC, batch_file, model_file
 from abcdlink.linking.decisions import over_kept_targets
-from abcdlink.linking.learned import Known, LearnedLinker, Said, refit
+from abcdlink.linking.learned import JudgedCandidate, LearnedLinker, RankedCorpus, refit
 from abcdlink.linking.learners import FittedLinker, base_retrievers
 from abcdlink.linking.saving import to_bytes
 from abcdlink.stages.label import AFTER, drift_of
@@ -192,12 +192,16 @@ def read_chosen(store: Store, batch: int) -> pd.DataFrame:
     return store.read_table(batch_file(batch, CHOSEN), ("pair", "source", "target"), ("chance", "audit"))
 
 
-def said_of(store: Store, batch: int) -> list[Said]:
+def said_of(store: Store, batch: int) -> list[JudgedCandidate]:
     """Return people's labels on the candidates of a batch: a link is what everyone who judged it calls one."""
     labels = labels_of(store, batch)
     chosen = read_chosen(store, batch)
     places = zip(*(chosen[name].astype(str) for name in ("pair", "source", "target")), chosen["chance"], strict=True)
-    return [Said(place, labels[place], chance) for *at, chance in places if (place := (at[0], at[1], at[2])) in labels]
+    return [
+        JudgedCandidate(place, labels[place], chance)
+        for *at, chance in places
+        if (place := (at[0], at[1], at[2])) in labels
+    ]
 
 
 def labels_of(store: Store, batch: int) -> dict[Place, bool]:
@@ -219,14 +223,14 @@ def _file_name(linker: str, batch: int) -> str:
     return f"{linker}{AFTER}{batch - 1}"
 
 
-def _learn(run: _Run, said: Sequence[Said], batch: int) -> tuple[Linker, str]:
+def _learn(run: _Run, said: Sequence[JudgedCandidate], batch: int) -> tuple[Linker, str]:
     """Return the linker that chooses a batch and, if it is unchanged, why."""
     store, name = run.store, _file_name(run.linker, batch)
     reason = ""
     if batch > 1 and not store.exists(model_file(name)):
-        before = Known(read_corpus_from(store, SYNTHETIC), _tables(store, SYNTHETIC, run.linker))
+        before = RankedCorpus(read_corpus_from(store, SYNTHETIC), _tables(store, SYNTHETIC, run.linker))
         try:
-            learned = refit(run.linker, before, Known(run.corpus, run.rankings), said)
+            learned = refit(run.linker, before, RankedCorpus(run.corpus, run.rankings), said)
         except InputError as error:
             reason = error.problem
         else:

@@ -12,7 +12,7 @@ from abcdlink.errors import AbcdlinkError, InputError
 from abcdlink.layout import NATURAL, SYNTHETIC
 from abcdlink.linking.learners import is_learned
 from abcdlink.linking.records import Approach, ApproachKind, with_smaller
-from abcdlink.llm.estimate import Estimate, expected_cost, sum_of
+from abcdlink.llm.estimate import LLMEstimate, expected_cost, sum_of
 from abcdlink.llm.profiles import DEFAULT
 from abcdlink.llm.records import Question
 from abcdlink.progress import Progress, silent
@@ -35,9 +35,9 @@ class CostEstimate(Record):
     ``total``: all questions. ``priceless``: profiles without prices, whose unknown cost is counted as 0.
     """
 
-    approaches: dict[str, Estimate]
-    models: dict[str, Estimate]
-    total: Estimate
+    approaches: dict[str, LLMEstimate]
+    models: dict[str, LLMEstimate]
+    total: LLMEstimate
     priceless: tuple[str, ...] = ()
 
 
@@ -123,7 +123,7 @@ def _answers_first(store: Store, corpus_name: str, domain: Domain, approach: App
     return True
 
 
-def _together(estimates: Sequence[Estimate]) -> Estimate:
+def _together(estimates: Sequence[LLMEstimate]) -> LLMEstimate:
     """Add up the estimates of one model on several corpora; its speed is that measured where its answers are known."""
     known = [one for one in estimates if one.seconds is not None and one.calls]
     whole = sum_of(estimates)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Record
 from abcdlink.errors import InputError
-from abcdlink.feedback import Accepted, Acknowledgement, Case, Outcome, SecondAnswer, choose_cases, outcome_of
+from abcdlink.feedback import Accepted, Acknowledgement, Case, FeedbackOutcome, SecondAnswer, choose_cases, outcome_of
 from abcdlink.feedback.guidelines import clarify, finished, guidelines_for
 from abcdlink.feedback.guidelines import draft_clarifications as draft
 from abcdlink.feedback.memos import example_text, memos
@@ -143,9 +143,9 @@ def end_feedback(
 
 def end_unasked(store: Store, batch: int) -> None:
     """End a round in which nobody was asked: it has no outcome, and nobody is missing."""
-    store.write_record(batch_file(batch, OUTCOME), outcome_in(store, batch) or Outcome())
+    store.write_record(batch_file(batch, OUTCOME), outcome_in(store, batch) or FeedbackOutcome())
 
 
-def outcome_in(store: Store, batch: int) -> Outcome | None:
+def outcome_in(store: Store, batch: int) -> FeedbackOutcome | None:
     """Return the outcome of the round after a batch; ``None`` until it is over."""
-    return store.find_record(batch_file(batch, OUTCOME), Outcome)
+    return store.find_record(batch_file(batch, OUTCOME), FeedbackOutcome)

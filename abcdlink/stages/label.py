@@ -13,7 +13,7 @@ from abcdlink.corpus.records import Refusal
 from abcdlink.domain import targets_of
 from abcdlink.errors import InputError
 from abcdlink.labels.corpus_index import CorpusIndex
-from abcdlink.labels.parts import CELLS_PER_PART, Histogram, Labeller, Sampling, cut
+from abcdlink.labels.parts import CELLS_PER_PART, Histogram, Labeller, LabelSampling, cut
 from abcdlink.labels.records import Drift, LabelPlan, Labels, PartResult
 from abcdlink.layout import SYNTHETIC, labels_file, model_file
 from abcdlink.linking.learned import LearnedLinker
@@ -168,7 +168,7 @@ def plan_labels(
     corpus: str,
     name: str,
     linker: str = "",
-    sampling: Sampling | None = None,
+    sampling: LabelSampling | None = None,
     progress: Progress = silent,
     cells: int = CELLS_PER_PART,
 ) -> LabelRun:
@@ -192,7 +192,12 @@ def plan_labels(
         msg = f"the corpus {corpus} has no pairs"
         raise InputError(msg, "import pairs with `abcdlink import`")
     plan = LabelPlan(
-        corpus=corpus, digest=index.digest, linker=chosen, model=model, sampling=sampling or Sampling(), parts=parts
+        corpus=corpus,
+        digest=index.digest,
+        linker=chosen,
+        model=model,
+        sampling=sampling or LabelSampling(),
+        parts=parts,
     )
     file = labels_file(name, PLAN)
     if not is_done(store, f"{CLAIM}{name}", file, plan.model_copy(update={"parts": ()}), "another --name"):

@@ -63,13 +63,13 @@ class RankingEffort(Record):
 
     Preparation is counted once, as the fastest part's, since every part prepares all documents (or reuses what its
     process prepared); the time for ranking pairs is added up. What warm parts, other parts and earlier runs computed is
-    in ``kept_seconds``: the store knows what each vector cost, so the time of warm parts is already included. ``cut``
-    and ``max_length``: as in ``Effort``.
+    in ``kept_seconds``: the store knows what each vector cost, so the time of warm parts is already included.
+    ``truncated`` and ``max_length``: as in ``Effort``.
     """
 
     seconds: float
     kept_seconds: float
-    cut: int
+    truncated: int
     max_length: int | None
 
     @property
@@ -85,7 +85,7 @@ class RankingEffort(Record):
         return cls(
             seconds=least.prepare_seconds + sum(part.score_seconds for part in parts),
             kept_seconds=least.effort.kept_seconds,
-            cut=whole.cut,
+            truncated=whole.truncated,
             max_length=whole.max_length,
         )
 
@@ -95,7 +95,7 @@ class RankingEffort(Record):
         return cls(
             seconds=seconds + sum(one.seconds for one in efforts),
             kept_seconds=sum(one.kept_seconds for one in efforts),
-            cut=sum(one.cut for one in efforts),
+            truncated=sum(one.truncated for one in efforts),
             max_length=min((one.max_length for one in efforts if one.max_length), default=None),
         )
 
@@ -213,7 +213,7 @@ def holds_rankings(store: Store, corpus_name: str, name: str) -> bool:
 
 def keep_rankings(store: Store, corpus_name: str, name: str, table: pd.DataFrame, effort: RankingEffort) -> None:
     """Store rankings that no retriever made, as one part."""
-    own = Effort(cut=effort.cut, max_length=effort.max_length, kept_seconds=effort.kept_seconds)
+    own = Effort(truncated=effort.truncated, max_length=effort.max_length, kept_seconds=effort.kept_seconds)
     took = PartEffort(prepare_seconds=0.0, score_seconds=effort.seconds, effort=own)
     kept = table.copy(deep=False)
     kept.attrs[EFFORT] = took.model_dump()
@@ -288,4 +288,9 @@ def _cut(corpus: Corpus, cells: int) -> tuple[tuple[str, ...], ...]:
 
 def _since(before: Effort, now: Effort) -> Effort:
     """Return the effort of preparation and of what was scored since ``before``: a retriever keeps counting pairs."""
-    return now.model_copy(update={"cut": now.cut - before.cut_pairs, "cut_pairs": now.cut_pairs - before.cut_pairs})
+    return now.model_copy(
+        update={
+            "truncated": now.truncated - before.truncated_pairs,
+            "truncated_pairs": now.truncated_pairs - before.truncated_pairs,
+        }
+    )

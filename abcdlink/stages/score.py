@@ -175,7 +175,7 @@ def _of_rankings(
         interval=f1_interval(table),
         seconds=rankings.effort.cost,
         pairs=len(corpus.pairs),
-        cut=rankings.effort.cut,
+        truncated=rankings.effort.truncated,
         **rest,
     )
 

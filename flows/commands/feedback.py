@@ -17,7 +17,7 @@ from abcdlink.waiting import Waiting, WaitsFor, waiting_of
 from flows.commands.status import WaitOption, answer, group, resume_run
 
 if TYPE_CHECKING:
-    from abcdlink.feedback import Outcome
+    from abcdlink.feedback import FeedbackOutcome
 
 FLOW = "annotate"
 
@@ -102,7 +102,7 @@ def start(
     answer(store, told, json, wait, waiting)
 
 
-def _who_read(outcome: Outcome) -> str:
+def _who_read(outcome: FeedbackOutcome) -> str:
     if outcome.missing:
         return f"They did not confirm that they read the guidelines: {', '.join(outcome.missing)}."
     return "All confirmed that they read the guidelines."

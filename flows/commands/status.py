@@ -16,7 +16,7 @@ from abcdlink.errors import AbcdlinkError, InputError
 from abcdlink.layout import is_batch, is_feedback
 from abcdlink.settings import get_settings
 from abcdlink.store import Store, all_runs, existing_run
-from abcdlink.waiting import Waiting, WaitsFor, all_waiting, close_project, standing_of, wait_for, waiting_of
+from abcdlink.waiting import Waiting, WaitsFor, all_waiting, close_project, people_progress, wait_for, waiting_of
 
 if TYPE_CHECKING:
     from abcdlink.whatnow import Surroundings
@@ -106,14 +106,14 @@ def _print_lines(lines: Iterable[str], problem: str) -> None:
 
 def look_at_projects(store: Store) -> str:
     """Look at every project that waits for people; returns why that was not possible, if it was not."""
-    from labelstudio_config.attendance import note_standing
+    from labelstudio_config.attendance import note_people_progress
     from labelstudio_config.projects import look_now
     from labelstudio_config.run import is_pushed
 
     try:
         for _, waiting in all_waiting(store):
             if waiting.kind is WaitsFor.ANNOTATORS and is_pushed(store, waiting.slug):
-                note_standing(store, *look_now(store, waiting.slug))
+                note_people_progress(store, *look_now(store, waiting.slug))
     except AbcdlinkError as error:
         return str(error)
     return ""
@@ -184,13 +184,13 @@ def status_of(name: str, flow: str) -> Callable[..., None]:
             msg = f"run {run!r} has nothing under way for {name}"
             raise InputError(msg, f"see `abcdlink status {run}`, or start with `abcdlink {name} start {run}`")
         problem = look_at_projects(store)
-        item, standing = item_of(store, flow, waiting, _surroundings(store)), standing_of(store, waiting.slug)
+        item, progress = item_of(store, flow, waiting, _surroundings(store)), people_progress(store, waiting.slug)
         if json:
             found = {"item": item.model_dump(mode="json"), "problem": problem}
-            print_json({**found, "standing": standing.model_dump(mode="json") if standing else None})
+            print_json({**found, "progress": progress.model_dump(mode="json") if progress else None})
             return
-        if standing and standing.people:
-            rows = [(one.account, one.annotator, one.done, one.open) for one in standing.people]
+        if progress and progress.people:
+            rows = [(one.account, one.annotator, one.done, one.open) for one in progress.people]
             print_table(f"{run}: {name}", ("account", "annotator", "done", "open"), rows, texts=2)
         _print_lines((f"{item.headline}.", *(line.plain() for line in item.lines)), problem)
 
@@ -225,14 +225,14 @@ def close_of(name: str, flow: str) -> Callable[..., None]:
     def close(run: RunArgument, wait: WaitOption = False, json: JsonOption = False) -> None:
         store = existing_run(run)
         waiting = waits_for_people(store, name, flow)
-        standing = standing_of(store, waiting.slug)
-        left = standing.tasks - standing.done if standing else 0
-        close_project(store, waiting.slug, standing.tasks if standing else 0)
+        progress = people_progress(store, waiting.slug)
+        left = progress.tasks - progress.done if progress else 0
+        close_project(store, waiting.slug, progress.tasks if progress else 0)
         # The watcher may have seen that it is closed, and resumed it already.
         resume_run(waiting.flow_run, or_resumed=True)
         told = f"Closed {waiting.slug.replace('-', ' ')} of run {run}: it continues with the answers so far"
-        if standing and left:
-            told += f"; open tasks: {left} of {standing.tasks}"
+        if progress and left:
+            told += f"; open tasks: {left} of {progress.tasks}"
             if is_batch(waiting.slug):
                 told += ", whose candidates get no label"
                 overlap = store.manifest.get("annotation", {}).get("overlap", 0)

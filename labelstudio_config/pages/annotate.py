@@ -17,7 +17,7 @@ from abcdlink.domain import Domain
 from abcdlink.errors import InputError
 from abcdlink.feedback.guidelines import guidelines_for
 from abcdlink.interannotator.measures import Agreement, agreement
-from abcdlink.judgments import Annotator, Judgment, Label, Pool, Skip, opaque
+from abcdlink.judgments import Annotator, Judgment, Label, Pool, Skip, opaque_id
 from abcdlink.layout import AGREEMENT, ANNOTATORS, JUDGMENTS, NATURAL, SKIPS, batch_file, batch_folder, batch_slug
 from abcdlink.qualify import qualified_accounts
 from abcdlink.stages.annotate import (
@@ -44,7 +44,7 @@ from labelstudio_config.pages import (
     shown,
     title_of,
 )
-from labelstudio_config.snapshot import FLAG, Answer, Snapshot
+from labelstudio_config.snapshot import FLAG, Snapshot, TaskAnswer
 
 HIDDEN = ("question", "doc_a_name", "doc_b_name", "doc_a_html", "doc_b_html", "jumps_html", "candidates", "more")
 
@@ -64,7 +64,7 @@ LABELS = {**{label.value: label for label in Label}, REST: Label.NO_LINK}
 
 def candidate_id(key: str, target: str) -> str:
     """Return the opaque id of one candidate of the task ``key``: 12 hex digits of a SHA-256."""
-    return opaque(key, target, digits=12)
+    return opaque_id(key, target, digits=12)
 
 
 def of_batch(pools: Iterable[Pool], batch: int) -> dict[str, Pool]:
@@ -198,7 +198,7 @@ def judgments_in(snapshot: Snapshot, pools: Mapping[str, Pool], annotators: Sequ
     return JudgmentsPull(judgments=judgments, skips=skips, annotators=answers.annotators, anomalies=anomalies)
 
 
-def _judgments(answer: Answer, pool: Pool, who: str) -> tuple[list[Judgment], list[str]]:
+def _judgments(answer: TaskAnswer, pool: Pool, who: str) -> tuple[list[Judgment], list[str]]:
     """Read one annotation; candidates are found by their opaque ids, never by position alone."""
     candidates = {candidate_id(pool.key, candidate.target): candidate for candidate in pool.candidates}
     decisions, anomalies = _decisions(answer, who)
@@ -231,7 +231,7 @@ def _judgments(answer: Answer, pool: Pool, who: str) -> tuple[list[Judgment], li
     return judgments, anomalies
 
 
-def _decisions(answer: Answer, who: str) -> tuple[dict[int, str], list[str]]:
+def _decisions(answer: TaskAnswer, who: str) -> tuple[dict[int, str], list[str]]:
     """Return candidate number -> what was chosen for it, and what could not be read."""
     decisions, anomalies = dict[int, str](), []
     for name, chosen in answer.given.choices.items():

@@ -35,7 +35,7 @@ from labelstudio_config.pages import (
     title_of,
 )
 from labelstudio_config.pages.annotate import candidate_id
-from labelstudio_config.snapshot import Answer, Snapshot
+from labelstudio_config.snapshot import Snapshot, TaskAnswer
 
 JOINED, DROPPED, BEGINS, DONE = "joined", "dropped", "begins", "done"
 """Names in the label config."""
@@ -115,7 +115,7 @@ def segmentations_in(
     )
 
 
-def _segmentation(answer: Answer, one: AskedDocument, document: Document) -> tuple[Segmentation, list[str]]:
+def _segmentation(answer: TaskAnswer, one: AskedDocument, document: Document) -> tuple[Segmentation, list[str]]:
     chosen = answer.given.choices
     ids = {
         what: {candidate_id(one.key, f"{what} {sentence.id}"): sentence.id for sentence in document.sentences}

@@ -20,7 +20,7 @@ from abcdlink.source_sample import SampledSource
 from abcdlink.stages.annotate import annotators_of
 from abcdlink.stages.exhaustive import links_found, overlap_of, read_sample
 from abcdlink.store import Store
-from abcdlink.waiting import close_project, keep_standing, standing_of
+from abcdlink.waiting import close_project, keep_people_progress, people_progress
 from labelstudio_config.answers import read_answers
 from labelstudio_config.pages import (
     NO_KEY,
@@ -36,7 +36,7 @@ from labelstudio_config.pages import (
     title_of,
 )
 from labelstudio_config.pages.annotate import candidate_id
-from labelstudio_config.snapshot import FLAG, Answer, Snapshot
+from labelstudio_config.snapshot import FLAG, Snapshot, TaskAnswer
 
 HIDDEN = ("progress", "list_title", "doc_a_name", "doc_a_html", "targets_html")
 
@@ -141,7 +141,7 @@ def judgments_in(
     )
 
 
-def _judgments(answer: Answer, who: str, source: SampledSource, ids: dict[str, str]) -> list[Judgment]:
+def _judgments(answer: TaskAnswer, who: str, source: SampledSource, ids: dict[str, str]) -> list[Judgment]:
     """Return a judgment on every target sentence; ``ids``: opaque id -> target sentence."""
     ticked = set(answer.given.choices.get(LINKS, ()))
     flags = tuple(answer.given.choices.get(FLAG, ()))
@@ -164,7 +164,7 @@ def _judgments(answer: Answer, who: str, source: SampledSource, ids: dict[str, s
     ]
 
 
-def _problems(answer: Answer, who: str, ids: dict[str, str]) -> list[str]:
+def _problems(answer: TaskAnswer, who: str, ids: dict[str, str]) -> list[str]:
     """Say what is inconsistent in an answer; its ticks still count."""
     chosen = answer.given.choices
     ticked, said = chosen.get(LINKS, []), chosen.get(DONE)
@@ -191,8 +191,10 @@ def close_if_enough(store: Store, slug: str, snapshot: Snapshot) -> None:
         return
     sources, corpus = read_sample(store).sources, read_corpus_from(store, NATURAL)
     found = links_found(store, judgments_in(snapshot, sources, corpus, annotators_of(store)).judgments)
-    if standing := standing_of(store, slug):
-        keep_standing(store, slug, standing.model_copy(update={"note": f"{found} of {wanted} wanted links found"}))
+    if progress := people_progress(store, slug):
+        keep_people_progress(
+            store, slug, progress.model_copy(update={"note": f"{found} of {wanted} wanted links found"})
+        )
     if found >= wanted:
         close_project(store, slug, len(sources))
 

@@ -16,7 +16,7 @@ from abcdlink.corpus.records import Corpus
 from abcdlink.domain import Domain
 from abcdlink.feedback import Acknowledgement, Case, Opinion, SecondAnswer
 from abcdlink.feedback.guidelines import newest_guidelines
-from abcdlink.judgments import Annotator, Label, opaque
+from abcdlink.judgments import Annotator, Label, opaque_id
 from abcdlink.layout import ANNOTATORS, NATURAL, batch_file, feedback_slug
 from abcdlink.stages.annotate import annotators_of
 from abcdlink.stages.feedback import asked_cases, end_feedback, end_unasked, outcome_in
@@ -45,7 +45,7 @@ NOTHING_ADDED = "Nothing was added to the guidelines."
 
 def notice_key(run_key: str, batch: int) -> str:
     """Return the opaque, stable key of the task that shows the guidelines: 16 hex digits."""
-    return opaque(run_key, f"feedback {batch}", "guidelines")
+    return opaque_id(run_key, f"feedback {batch}", "guidelines")
 
 
 def feedback_tasks(

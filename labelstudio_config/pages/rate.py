@@ -39,7 +39,7 @@ from labelstudio_config.pages import (
     label_config,
     title_of,
 )
-from labelstudio_config.snapshot import Answer, Snapshot
+from labelstudio_config.snapshot import Snapshot, TaskAnswer
 
 HIDDEN = ("doc_a_name", "doc_b_name", "doc_a_html", "doc_b_html")
 
@@ -133,7 +133,7 @@ def ratings_in(
 
 
 def _ratings(
-    answer: Answer, document: RatedDocument, criteria: Sequence[Criterion], who: str
+    answer: TaskAnswer, document: RatedDocument, criteria: Sequence[Criterion], who: str
 ) -> tuple[list[Rating], list[str]]:
     ratings, anomalies = [], []
     given = dict(answer.given.choices)

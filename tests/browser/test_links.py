@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from abcdlink.report.links import seen_pairs, write_links
+from abcdlink.report.links import known_pairs, write_links
 from abcdlink.store import Store, open_run
 from tests.browser.window import picture
 from tests.helpers.example_run import example_run, make_pools, take_in
@@ -33,7 +33,7 @@ def visible(page: Page) -> int:
 
 
 def test_filters_and_search_work_and_the_export_holds_the_same_rows(run: Store, page: Page) -> None:
-    seen = [one for pair in seen_pairs(run) for one in pair.candidates]
+    seen = [one for pair in known_pairs(run) for one in pair.candidates]
     assert visible(page) == len(seen)
     for name, wanted in (("agreement", "differ"), ("method", seen[0].method)):
         page.select_option(f"[data-filter={name}]", wanted)
@@ -97,7 +97,7 @@ def test_filters_and_search_of_the_index_carry_over_to_the_pairs(browser: Browse
     page.goto(Path(write_links(run)).as_uri())
     rows = page.locator("tr[data-kinds]")
     expect(rows).to_have_count(400)
-    pairs = {pair.id: pair for pair in seen_pairs(run)}
+    pairs = {pair.id: pair for pair in known_pairs(run)}
     page.select_option("[data-filter=method]", "both")
     page.select_option("[data-filter=batch]", "2")
     page.fill("#search", "BARGE spokeswoman")

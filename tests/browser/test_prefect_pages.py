@@ -22,7 +22,7 @@ from abcdlink.layout import NATURAL, batch_slug, feedback_slug
 from abcdlink.settings import Settings
 from abcdlink.stages.batch_preview import preview_of, review_of
 from abcdlink.store import open_run
-from abcdlink.waiting import Person, Standing, WaitsFor, keep_standing, wait_for
+from abcdlink.waiting import PeopleProgress, Person, WaitsFor, keep_people_progress, wait_for
 from abcdlink.whatnow import what_now
 from flows.waiting import show_what_now as tell_what_now
 from labelstudio_config.run import surroundings
@@ -309,7 +309,7 @@ def test_what_now_reads_the_same_on_the_run_page_in_every_state(machine, browser
     # No worker picks it up: the page of a run that has not begun has no artifacts.
     api.ask("POST", f"/flow_runs/{run}/set_state", {"state": {"type": "RUNNING"}, "force": True})
     at = datetime.now(UTC)
-    standing = Standing(
+    progress = PeopleProgress(
         title="told · batch 1",
         url="https://annotate.example.org/abcdlink/",
         own_urls=("https://annotate.example.org/projects/3/", "https://annotate.example.org/projects/4/"),
@@ -322,7 +322,7 @@ def test_what_now_reads_the_same_on_the_run_page_in_every_state(machine, browser
         first=at - timedelta(hours=30),
         deadline=at + timedelta(days=3),
     )
-    keep_standing(store, batch_slug(1), standing)
+    keep_people_progress(store, batch_slug(1), progress)
     states = {
         "working": ("start", WaitsFor.NOBODY, "", "The stage generate is running"),
         "people": ("annotate", WaitsFor.ANNOTATORS, batch_slug(1), "14 of 37 tasks done"),

@@ -8,7 +8,7 @@ from abcdlink.layout import JUDGMENTS, POOLS, batch_file
 from abcdlink.store import Store
 from labelstudio_config.answers import anomalies_in
 from labelstudio_config.pages.annotate import LinkingPage
-from labelstudio_config.progress import Progress, progress_in
+from labelstudio_config.progress import ProjectProgress, progress_in
 from labelstudio_config.projects import look_now
 from labelstudio_config.run import not_said_yet
 from tasks.projects import pull
@@ -18,7 +18,7 @@ RUN = "harbour"
 SLUG = "batch-1"
 
 
-def look(store: Store) -> tuple[Progress, list[str]]:
+def look(store: Store) -> tuple[ProjectProgress, list[str]]:
     """Check once, as the flow does; returns the progress and anything reported for the first time."""
     pushed, snapshot = look_now(store, SLUG)
     said = not_said_yet(store, SLUG, anomalies_in(snapshot, str))

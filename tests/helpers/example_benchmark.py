@@ -95,7 +95,7 @@ def benchmark(store: Store) -> None:
     store.note("inputs", {**store.manifest["inputs"], "benchmark": PLAN.model_dump(mode="json")})
     for name in PLAN.retrievers:
         table = rank_corpus(corpus, Noisy(name, corpus))
-        effort = RankingEffort(seconds=0.2, kept_seconds=0.0, cut=3 * (name == "hybrid"), max_length=256)
+        effort = RankingEffort(seconds=0.2, kept_seconds=0.0, truncated=3 * (name == "hybrid"), max_length=256)
         keep_rankings(store, SYNTHETIC, name, table, effort)
     offered = top_k(table, OFFERED)
     pairs_of_part = [{pair.id for pair in part} for part in parts_of(corpus.pairs, PART_SIZE)]

@@ -14,7 +14,7 @@ from abcdlink.settings import get_settings
 from abcdlink.store import Store, open_run
 from labelstudio_config.answers import anomalies_in
 from labelstudio_config.pages.annotate import LinkingPage
-from labelstudio_config.progress import Progress, progress_in
+from labelstudio_config.progress import ProjectProgress, progress_in
 from labelstudio_config.projects import look_now
 from labelstudio_config.run import PushedProject, read_pushed
 from tasks.projects import push
@@ -32,7 +32,7 @@ class OwnBatch(NamedTuple):
     store: Store
     pushed: PushedProject
 
-    def look(self) -> tuple[Progress, list[str]]:
+    def look(self) -> tuple[ProjectProgress, list[str]]:
         """Return the progress, and what looks wrong."""
         pushed, snapshot = look_now(self.store, SLUG)
         return progress_in(snapshot, pushed.task_keys, pushed.overlap), anomalies_in(snapshot, str)

@@ -22,7 +22,7 @@ from labelstudio_config.pages.exhaustive import judgments_in as exhaustive_judgm
 from labelstudio_config.pages.feedback import FeedbackPull, feedback_in, feedback_title, notice_key
 from labelstudio_config.pages.qualify import applications_in
 from labelstudio_config.pages.rate import RatingPull, ratings_in
-from labelstudio_config.progress import Progress, progress_in
+from labelstudio_config.progress import ProjectProgress, progress_in
 from labelstudio_config.projects import push_tasks
 from labelstudio_config.run import ProjectAt, require_project
 from labelstudio_config.snapshot import Snapshot, snapshot_of
@@ -53,7 +53,7 @@ def read_project(client: Client, title: str, keys: Collection[str]) -> Snapshot:
     return snapshot_of(remember(None, [project], tasks, client.accounts(), datetime.now(UTC)), keys)
 
 
-def progress_of(client: Client, title: str, keys: Collection[str], overlap: int) -> Progress:
+def progress_of(client: Client, title: str, keys: Collection[str], overlap: int) -> ProjectProgress:
     return progress_in(read_project(client, title, keys), keys, overlap)
 
 

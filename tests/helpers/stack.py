@@ -17,7 +17,7 @@ from abcdlink.cli.app import make_app
 from abcdlink.settings import get_settings
 from abcdlink.store import Store, open_run
 from abcdlink.waiting import WaitsFor, waiting_of
-from flows.reconcile import Round, look_at_all
+from flows.reconcile import ReconcileResult, look_at_all
 from labelstudio_config.simulate import simulate_batch
 from tests.helpers.fake_llm import MODEL, FakeLLM, by_rule
 from tests.helpers.label_studio_server import LabelStudioServer
@@ -48,7 +48,7 @@ class Stack:
     def simulate(self, key: str, batch: int) -> None:
         simulate_batch(self.run(key), self.label_studio.url, self.label_studio.token, batch)
 
-    def look(self, stale_seconds: int = 150) -> Round:
+    def look(self, stale_seconds: int = 150) -> ReconcileResult:
         """Look at all waiting and dead runs as the watcher does, and resume those that can go on.
 
         A living run gives a sign of life every 30 s: with fewer seconds it is presumed dead and started twice.

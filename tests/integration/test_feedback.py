@@ -10,7 +10,7 @@ import httpx
 
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.domain import find_domain
-from abcdlink.feedback import Accepted, Case, Outcome, SecondAnswer
+from abcdlink.feedback import Accepted, Case, FeedbackOutcome, SecondAnswer
 from abcdlink.feedback.memos import example_text
 from abcdlink.judgments import Judgment, Label, Pool
 from abcdlink.layout import NATURAL, batch_slug, feedback_slug
@@ -140,7 +140,7 @@ def assert_what_is_kept(store: Store) -> None:
     ours = f"**Bridges.** Look twice.\n\n{example_text(case, read_corpus_from(store, NATURAL), Label.NO_LINK)}"
     assert ours.count("> ") == 2
     assert (accepted.by, accepted.clarifications) == ("coordinator", ours)
-    first, second = (kept(store, f"batches/{batch}/feedback/outcome.json", Outcome) for batch in (1, 2))
+    first, second = (kept(store, f"batches/{batch}/feedback/outcome.json", FeedbackOutcome) for batch in (1, 2))
     # The other case became an example.
     assert (first.cases, first.answered, first.resolved, first.missing) == (1, 1, 1, ())
     assert list(first.changed.values()) == [1]

@@ -21,7 +21,7 @@ from abcdlink.settings import get_settings
 from abcdlink.store import Store, open_run
 from labelstudio_config.client import Client
 from labelstudio_config.pages.annotate import LinkingPage
-from labelstudio_config.progress import Progress, progress_in
+from labelstudio_config.progress import ProjectProgress, progress_in
 from labelstudio_config.projects import look_now
 from labelstudio_config.run import read_pushed
 from tasks.projects import pull, push
@@ -44,7 +44,7 @@ class Batch(NamedTuple):
     bo: httpx.Client
     eve: httpx.Client
 
-    def look(self) -> Progress:
+    def look(self) -> ProjectProgress:
         pushed, snapshot = look_now(self.store, SLUG)
         return progress_in(snapshot, pushed.task_keys, pushed.overlap)
 

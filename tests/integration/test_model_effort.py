@@ -81,9 +81,13 @@ def test_cut_sentences_are_counted_when_embedded_and_when_found(short):
     for name in (f"st:{short}", f"st:{short}"):
         retriever = get_retriever(name)
         retriever.prepare([document("l", [*LONG, *LONG])])
-        assert (retriever.effort.cut, retriever.effort.cut_pairs, retriever.effort.max_length) == (expected, 0, LIMIT)
+        assert (retriever.effort.truncated, retriever.effort.truncated_pairs, retriever.effort.max_length) == (
+            expected,
+            0,
+            LIMIT,
+        )
     retriever.prepare([document("s", ["smoke", LONG[0]])])
-    assert (retriever.effort.cut, retriever.effort.max_length) == (0, LIMIT)
+    assert (retriever.effort.truncated, retriever.effort.max_length) == (0, LIMIT)
 
 
 def test_an_instruction_counts_towards_the_length_of_source_sentences(bert, sentence_model, as_hub, monkeypatch):
@@ -92,7 +96,7 @@ def test_an_instruction_counts_towards_the_length_of_source_sentences(bert, sent
     retriever = get_retriever("sfr-mistral")
     retriever.prepare([document("l", LONG)])
     assert lengths(bert, [(f"query: {text}",) for text in LONG]) == [10, 11, 5, 24]
-    assert retriever.effort.cut == 3
+    assert retriever.effort.truncated == 3
     assert retriever.effort.max_length == LIMIT
 
 
@@ -102,14 +106,14 @@ def test_a_sentence_cut_by_either_of_two_encoders_counts_once(bert, short, as_hu
         monkeypatch.setitem(models.MODELS, "dragon-plus", models.MODELS["dragon-plus"]._replace(max_length=limit))
         retriever = get_retriever("dragon-plus")
         retriever.prepare([document("l", LONG)])
-        assert (retriever.effort.cut, retriever.effort.max_length) == (expected, limit)
+        assert (retriever.effort.truncated, retriever.effort.max_length) == (expected, limit)
 
 
 def test_sparse_models_count_cut_sentences_too(tmp_path):
     folder = tiny_bert(tmp_path / "mlm", "BertForMaskedLM", max_position_embeddings=LIMIT)
     retriever = get_retriever(f"sparse:{folder}")
     retriever.prepare([document("l", LONG)])
-    assert (retriever.effort.cut, retriever.effort.max_length) == (2, LIMIT)
+    assert (retriever.effort.truncated, retriever.effort.max_length) == (2, LIMIT)
 
 
 def test_a_cross_encoder_counts_sentence_pairs_since_it_was_prepared(tmp_path):
@@ -124,11 +128,11 @@ def test_a_cross_encoder_counts_sentence_pairs_since_it_was_prepared(tmp_path):
     retriever = get_retriever(f"ce:{folder}")
     for _ in range(2):
         retriever.prepare([source, target])
-        assert (retriever.effort.cut, retriever.effort.max_length) == (0, LIMIT)
+        assert (retriever.effort.truncated, retriever.effort.max_length) == (0, LIMIT)
         retriever.score(source, target)
-        assert (retriever.effort.cut, retriever.effort.cut_pairs) == (expected, expected)
+        assert (retriever.effort.truncated, retriever.effort.truncated_pairs) == (expected, expected)
     retriever.score(source, target)
-    assert retriever.effort.cut_pairs == 2 * expected
+    assert retriever.effort.truncated_pairs == 2 * expected
 
 
 def test_warmed_sentences_are_found_with_their_cost(sentence_model, monkeypatch):

@@ -115,7 +115,11 @@ def know_approaches(store: Store, folder: Path) -> None:
     table = pd.DataFrame(rows, columns=["pair", "source", "target", "score", "rank"])
     table = table.astype({"pair": "category", "source": "category", "target": "category", "rank": "int32"})
     keep_rankings(
-        store, NATURAL, RETRIEVER.retriever, table, RankingEffort(seconds=0.0, kept_seconds=0.0, cut=0, max_length=None)
+        store,
+        NATURAL,
+        RETRIEVER.retriever,
+        table,
+        RankingEffort(seconds=0.0, kept_seconds=0.0, truncated=0, max_length=None),
     )
     decisions = [
         Decision(approach=LLM.name, pair=pair, source=source, targets=tuple(lists.get("R+LLM", [])))

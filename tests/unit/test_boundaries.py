@@ -14,7 +14,7 @@ from abcdlink.boundaries import (
     CORRECTED,
     SEGMENTATION,
     AskedDocument,
-    Piece,
+    Segment,
     Segmentation,
     apply_segmentations,
     prepare,
@@ -144,7 +144,7 @@ def test_documents_with_other_text_or_with_links_stay_unchanged() -> None:
 
 
 def test_another_segmentation_of_the_same_text_is_corrected_too() -> None:
-    made = Segmentation(document="d", pieces=(Piece(text="One two."), Piece(text="Three four.")))
+    made = Segmentation(document="d", pieces=(Segment(text="One two."), Segment(text="Three four.")))
     after = apply_segmentations(corpus(document("One", "two. Three", "four."), OTHER), [made])
     assert [(s.id, s.text) for s in after.documents["d"].sentences] == [("s0", "One two."), ("s1", "Three four.")]
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import subprocess
 import sys
+from collections import Counter
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -61,6 +63,13 @@ def test_no_package_imports_one_that_imports_it() -> None:
     assert len(below) > 20
     for place, name in enumerate(LOW_TO_HIGH):
         assert below[name].isdisjoint(LOW_TO_HIGH[place:])
+
+
+def test_no_two_classes_have_one_name() -> None:
+    folders = ("abcdlink", "tasks", "flows", "labelstudio_config", "services")
+    texts = (path.read_text(encoding="utf-8") for name in folders for path in (LIBRARY.parent / name).rglob("*.py"))
+    found = Counter(name for text in texts for name in re.findall(r"^class ([A-Z]\w*)", text, re.MULTILINE))
+    assert [name for name, count in found.items() if count > 1] == []
 
 
 def test_a_cycle_is_found(tmp_path: Path) -> None:

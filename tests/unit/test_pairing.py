@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from abcdlink.corpus import Corpus, Document
-from abcdlink.pairing import PairingRule, Proposed, Verdict, paired, propose
+from abcdlink.pairing import PairingRule, PairVerdict, Proposed, paired, propose
 from tests.helpers.builders import corpus, document
 
 BRIDGE = "The old bridge over the river closed on Monday after an inspection found cracks in its pillars."
@@ -84,12 +84,12 @@ def test_too_close_reprinted_and_too_distant_pairs_are_shown_and_left_out():
     documents = of(make("a", BRIDGE), make("copy", copy), make("b", REPORT), make("c", CHESS))
     by_runs = propose(documents, PairingRule(floor=0.05, reprint=0.3, most=3), "en")
     verdicts = {(one.source, one.target): one.verdict for one in by_runs.proposed}
-    assert verdicts["a", "copy"] is Verdict.REPRINT
-    assert verdicts["a", "b"] is Verdict.PAIRED
-    assert verdicts["a", "c"] is Verdict.TOO_FAR
+    assert verdicts["a", "copy"] is PairVerdict.REPRINT
+    assert verdicts["a", "b"] is PairVerdict.PAIRED
+    assert verdicts["a", "c"] is PairVerdict.TOO_FAR
     by_cosine = propose(documents, PairingRule(floor=0.05, ceiling=0.8, most=3), "en")
-    assert {(one.source, one.target): one.verdict for one in by_cosine.proposed}["a", "copy"] is Verdict.TOO_NEAR
-    assert {one.verdict for one in by_runs.examples()} == {Verdict.PAIRED, Verdict.REPRINT, Verdict.TOO_FAR}
+    assert {(one.source, one.target): one.verdict for one in by_cosine.proposed}["a", "copy"] is PairVerdict.TOO_NEAR
+    assert {one.verdict for one in by_runs.examples()} == {PairVerdict.PAIRED, PairVerdict.REPRINT, PairVerdict.TOO_FAR}
     made = paired(documents, by_runs)
     assert len(made.documents) == 4
     assert [(pair.kind.value, pair.links) for pair in made.pairs] == [("natural", None)] * len(made.pairs)
@@ -111,7 +111,7 @@ def test_every_pair_satisfies_the_rule(drawn, floor, ceiling, most, days):
     )
     rule = PairingRule(by=("topic",), date="day", days=days, floor=floor, ceiling=ceiling, reprint=0.9, most=most)
     pairing = propose(documents, rule, "en")
-    pairs: list[Proposed] = [one for one in pairing.proposed if one.verdict is Verdict.PAIRED]
+    pairs: list[Proposed] = [one for one in pairing.proposed if one.verdict is PairVerdict.PAIRED]
     for one in pairs:
         source, target = documents.documents[one.source], documents.documents[one.target]
         assert source.meta["topic"] == target.meta["topic"]

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from abcdlink.cleaning import Form
-from abcdlink.cleaning.clean import Piece, question_about
+from abcdlink.cleaning import AnswerForm
+from abcdlink.cleaning.clean import Excerpt, question_about
 from abcdlink.corpus.counts import is_suspicious, remarks
 from abcdlink.corpus.records import Corpus, Document, Pair, Sentence
 from abcdlink.domain import find_domain
@@ -120,8 +120,8 @@ def test_the_prompts_of_generation_and_cleaning_hold_each_sentence_as_data(targe
     assert shown
     assert list(json.loads(shown[1]).values()) == [tidy(text) for text in targets]
     assert not CONTROL.search(shown[1])
-    piece = Piece(b, list(range(len(targets))))
-    numbered = question_about(piece, domain, Form.NUMBERS).messages[0].content.partition("==========\n")[2]
+    piece = Excerpt(b, list(range(len(targets))))
+    numbered = question_about(piece, domain, AnswerForm.NUMBERS).messages[0].content.partition("==========\n")[2]
     rows = [line.partition(": ") for line in numbered.splitlines()[:-1]]
     assert [(int(number), json.loads(text)) for number, _, text in rows] == [
         (i, tidy(t)) for i, t in enumerate(targets)

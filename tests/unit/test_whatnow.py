@@ -30,7 +30,7 @@ from abcdlink.report import write_report
 from abcdlink.stage_progress import progress_of
 from abcdlink.stages.batch_preview import PREVIEW, REVIEW, BatchPreview, Review
 from abcdlink.store import Store, all_runs, open_run
-from abcdlink.waiting import Person, Standing, WaitsFor, keep_standing, wait_for
+from abcdlink.waiting import PeopleProgress, Person, WaitsFor, keep_people_progress, wait_for
 from abcdlink.whatnow import Surroundings, what_now
 from tests.helpers.example_run import example_run, take_in
 
@@ -40,8 +40,8 @@ INVITATION = "http://127.0.0.1:8080/user/signup/?token=secret-of-the-organisatio
 SERVERS = Surroundings(invitation=INVITATION, pages="http://127.0.0.1:4200/runs/flow-run/", accounts=True)
 
 
-def standing(answers: int = 30) -> Standing:
-    return Standing(
+def progress(answers: int = 30) -> PeopleProgress:
+    return PeopleProgress(
         title="spring · batch 1",
         url="http://127.0.0.1:8080/projects/3/data?tab=4&labeling=1",
         tasks=37,
@@ -67,7 +67,7 @@ def test_waiting_for_people_shows_links_names_progress_and_the_expected_end(run:
     run.note("annotation", {"batches": 2, "overlap": 2})
     wait_for(run, "f1", "annotate", WaitsFor.ANNOTATORS, batch_slug(1))
     assert "being pushed" in text(run)
-    keep_standing(run, batch_slug(1), standing())
+    keep_people_progress(run, batch_slug(1), progress())
     now = text(run, SERVERS)
     end = (NOON + timedelta(hours=44)).astimezone()
     for part in (
@@ -75,19 +75,19 @@ def test_waiting_for_people_shows_links_names_progress_and_the_expected_end(run:
         "14 of 37 tasks done, 30 of 74 answers",
         f"they will finish on {end.day} {end:%B %Y, %H:%M}",
         f"Waiting for {ADA} (7 open)",
-        standing().url,
+        progress().url,
         INVITATION,
         "http://127.0.0.1:4200/runs/flow-run/f1",
     ):
         assert part in now
-    done = standing().people[0].model_copy(update={"done": 37, "open": 0})
-    keep_standing(run, batch_slug(1), standing().model_copy(update={"people": (done,)}))
+    done = progress().people[0].model_copy(update={"done": 37, "open": 0})
+    keep_people_progress(run, batch_slug(1), progress().model_copy(update={"people": (done,)}))
     assert "All who have started are done: the rest waits for somebody else." in text(run, SERVERS)
 
 
 def test_a_report_shows_neither_accounts_nor_the_invitation(run: Store) -> None:
     wait_for(run, "f1", "annotate", WaitsFor.ANNOTATORS, batch_slug(1))
-    keep_standing(run, batch_slug(1), standing())
+    keep_people_progress(run, batch_slug(1), progress())
     now = text(run)
     assert ADA not in now
     assert "annotator-1 (7 open)" in now
@@ -162,7 +162,7 @@ LAST, CLARIFY = "This is the last batch, which no clarifications follow", "as cl
 def test_it_is_told_whom_guidelines_reach_that_were_edited_after_batch_1_began(
     run: Store, kind: WaitsFor, slug: str, told: str
 ) -> None:
-    keep_standing(run, slug, standing())
+    keep_people_progress(run, slug, progress())
     run.note("annotation", {"batches": 2})
     mine = make_domain("mine", "news")
     run.note("domain", {"name": mine.name, "folder": str(mine.folder)})
@@ -229,14 +229,14 @@ def test_what_comes_next_when_nothing_runs(run: Store, tmp_path: Path) -> None:
 def test_simultaneous_flows_are_all_shown(run: Store) -> None:
     wait_for(run, "f1", "annotate", WaitsFor.COORDINATOR, feedback_slug(1))
     wait_for(run, "f2", "rate", WaitsFor.ANNOTATORS, "rate")
-    keep_standing(run, "rate", standing())
+    keep_people_progress(run, "rate", progress())
     assert [item.flow for item in what_now(run).items] == ["annotate", "rate"]
 
 
 def test_the_words_are_the_same_everywhere(run: Store) -> None:
     take_in(run)
     wait_for(run, "f1", "annotate", WaitsFor.ANNOTATORS, batch_slug(1))
-    keep_standing(run, batch_slug(1), standing())
+    keep_people_progress(run, batch_slug(1), progress())
     now = what_now(run)
     html = run.read_text(write_report(run) and "report.html")
     seen = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", html.replace("&amp;", "&")))
@@ -249,7 +249,7 @@ def test_the_words_are_the_same_everywhere(run: Store) -> None:
 
 @given(st.integers(0, 74), st.integers(0, 10_000))
 def test_the_expected_end_is_never_before_the_last_check(answers: int, minutes: int) -> None:
-    one = standing(answers=answers).model_copy(update={"first": NOON - timedelta(minutes=minutes)})
+    one = progress(answers=answers).model_copy(update={"first": NOON - timedelta(minutes=minutes)})
     assert one.expected_end is None or one.expected_end >= NOON
 
 

@@ -14,7 +14,7 @@ from abcdlink.corpus.formats.reviews import read_f1000rd, read_nlpeer
 from abcdlink.corpus.formats.rows import read_csv, read_hf, read_parquet
 from abcdlink.corpus.formats.text import read_text_folder
 from abcdlink.corpus.leftovers import LinePattern
-from abcdlink.corpus.plain_text import Lines, PlainText
+from abcdlink.corpus.plain_text import LineEnds, PlainText
 from abcdlink.corpus.records import Corpus, Note
 from abcdlink.corpus.segmentation import Segmenter
 from abcdlink.errors import InputError
@@ -63,7 +63,7 @@ def import_corpus(
     source: Path,
     segmenter: Segmenter,
     *,
-    lines: Lines = Lines.AUTO,
+    lines: LineEnds = LineEnds.AUTO,
     entities: bool = True,
     remove: Sequence[LinePattern] | None = (),
     choices: ImportChoices | None = None,

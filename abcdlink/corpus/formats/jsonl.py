@@ -23,20 +23,20 @@ from abcdlink.errors import InputError
 Id = Annotated[str, Field(min_length=1)]
 
 
-class Line(Record):
+class JsonLine(Record):
     """Base of the lines: ids may be numbers, which are read as strings."""
 
     model_config = ConfigDict(coerce_numbers_to_str=True)
 
 
-class SentenceLine(Line):
+class SentenceLine(JsonLine):
     """A sentence with its id."""
 
     id: Id
     text: str
 
 
-class DocumentLine(Line):
+class DocumentLine(JsonLine):
     """A document as whole ``text`` or as ``sentences`` (texts, or objects with ``id`` and ``text``)."""
 
     id: Id
@@ -63,7 +63,7 @@ class DocumentLine(Line):
         return Document.model_validate({"id": self.id, "sentences": sentences, "meta": self.meta})
 
 
-class PairLine(Line):
+class PairLine(JsonLine):
     """A pair of documents that are elsewhere; without an ``id`` it is named ``<source>__<target>``."""
 
     id: Id | None = None
@@ -78,7 +78,7 @@ class PairLine(Line):
         return Pair(id=name, source=self.source, target=self.target, kind=self.kind, links=self.links)
 
 
-class DropLine(Line):
+class DropLine(JsonLine):
     """A pair with both of its documents; ``pair`` is its id."""
 
     pair: Id

@@ -20,7 +20,7 @@ MOST_NAMED = 10
 """Approaches on the front to name; of a longer front, some evenly spaced ones."""
 
 
-class Point(NamedTuple):
+class CostPoint(NamedTuple):
     """An approach in a picture of quality against cost."""
 
     name: str
@@ -28,15 +28,15 @@ class Point(NamedTuple):
     f1: float
 
 
-def points_of(results: Sequence[ApproachResult], *, money: bool) -> list[Point]:
+def points_of(results: Sequence[ApproachResult], *, money: bool) -> list[CostPoint]:
     """Return the approaches that have a cost: seconds of all, or money of those that ask an LLM, per 1,000 pairs."""
     costs = [(one, one.cost_per_1000_pairs if money else one.seconds_per_1000_pairs) for one in results]
-    return [Point(one.approach.name, cost, one.f1_of_all) for one, cost in costs if cost > 0]
+    return [CostPoint(one.approach.name, cost, one.f1_of_all) for one, cost in costs if cost > 0]
 
 
-def pareto_front(points: Sequence[Point]) -> list[Point]:
+def pareto_front(points: Sequence[CostPoint]) -> list[CostPoint]:
     """Return the points that no other beats in both cost and F1, cheapest first."""
-    front: list[Point] = []
+    front: list[CostPoint] = []
     best = -inf
     for point in sorted(points, key=lambda one: (one.cost, -one.f1, one.name)):
         if point.f1 > best:
@@ -45,7 +45,7 @@ def pareto_front(points: Sequence[Point]) -> list[Point]:
     return front
 
 
-def quality_against_cost(points: Sequence[Point], unit: str) -> Markup:
+def quality_against_cost(points: Sequence[CostPoint], unit: str) -> Markup:
     """Draw F1 against cost in some unit, above 0, with the front of those that nothing beats in both."""
     front = pareto_front(points)
     told = "; ".join(f"{one.name}: F1 {one.f1:.2f} for {one.cost:.3g}" for one in front)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from abcdlink.cleaning import BY_LLM, AskAbout, CleaningPlan, Form, Removed, restore
+from abcdlink.cleaning import BY_LLM, AnswerForm, AskAbout, CleaningPlan, Removed, restore
 from abcdlink.cleaning.clean import clean, kept_by_article, kept_by_numbers, removed_by_rules
 from abcdlink.corpus import Corpus, Document, Pair
 from abcdlink.corpus.io import read_corpus, write_corpus
@@ -150,11 +150,11 @@ def test_most_of_a_document_cannot_be_removed():
 # the LLM
 
 
-@pytest.mark.parametrize("form", Form)
+@pytest.mark.parametrize("form", AnswerForm)
 def test_the_llm_chooses_which_sentences_are_removed(news, server, form):
     left = [text for at, text in enumerate(ARTICLE) if at not in {2, 4, 5}]
     # Among the sentences left by the rules, "Pictured here ..." is number 3.
-    answer = {"remove": [3]} if form is Form.NUMBERS else {"article": " ".join(left)}
+    answer = {"remove": [3]} if form is AnswerForm.NUMBERS else {"article": " ".join(left)}
     asked = server(says(json.dumps(answer)))
     made = corpus([], document("a", ARTICLE), document("b", PLAIN))
     cleaned = clean(made, news, CleaningPlan(form=form), LLM)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from abcdlink.corpus.plain_text import Lines, PlainText, join_lines
+from abcdlink.corpus.plain_text import LineEnds, PlainText, join_lines
 from abcdlink.corpus.segmentation import get_segmenter
 
 WRAPPED = "Ten people were killed and\nmore than 100 injured on Wednesday when two\ntrains collided, police said."
@@ -65,12 +65,12 @@ def test_lines_that_are_one_sentence_each_are_kept(text):
 
 
 def test_the_meaning_of_lines_can_be_forced():
-    assert join_lines("One thing.\nAnother thing.", Lines.JOIN) == "One thing. Another thing."
-    assert join_lines(WRAPPED, Lines.KEEP) == WRAPPED
-    assert join_lines("One thing\nAnother thing\n\nA third", Lines.JOIN) == "One thing Another thing\nA third"
+    assert join_lines("One thing.\nAnother thing.", LineEnds.JOIN) == "One thing. Another thing."
+    assert join_lines(WRAPPED, LineEnds.KEEP) == WRAPPED
+    assert join_lines("One thing\nAnother thing\n\nA third", LineEnds.JOIN) == "One thing Another thing\nA third"
 
 
-@given(st.text(st.sampled_from("aB .\n-*1)\r\u2028 中。\u0627é\t"), max_size=80), st.sampled_from(Lines))
+@given(st.text(st.sampled_from("aB .\n-*1)\r\u2028 中。\u0627é\t"), max_size=80), st.sampled_from(LineEnds))
 def test_joining_changes_white_space_only(text, lines):
     assert "".join(join_lines(text, lines).split()) == "".join(text.split())
 
@@ -117,5 +117,5 @@ def test_changes_to_texts_are_counted():
         ("wrapped lines", 1, ("a",)),
         ("Documents in which the end of a line ends a sentence", 1, ("b",)),
     ]
-    untouched = PlainText(get_segmenter(), Lines.KEEP, entities=False)
+    untouched = PlainText(get_segmenter(), LineEnds.KEEP, entities=False)
     assert untouched.document("a", "A &amp; B").texts == ["A &amp; B"]

@@ -12,7 +12,7 @@ from abcdlink.evaluation.errors import (
     NEIGHBOURS,
     UNLIKE,
     ErrorKind,
-    Pattern,
+    ErrorPattern,
     Traits,
     analyse_errors,
 )
@@ -40,19 +40,19 @@ def decision(source, *targets, outcome=Outcome.OK, approach="x@3"):
 @pytest.mark.parametrize(
     ("changed", "patterns"),
     [
-        ({}, (Pattern.OTHER,)),
-        ({"gap": FAR}, (Pattern.OTHER,)),
-        ({"gap": FAR + 1}, (Pattern.SCATTERED,)),
-        ({"content_words": FEW_WORDS}, (Pattern.OTHER,)),
-        ({"content_words": FEW_WORDS - 1}, (Pattern.AMBIGUOUS,)),
-        ({"alikeness": UNLIKE}, (Pattern.OTHER,)),
-        ({"alikeness": UNLIKE / 2}, (Pattern.AMBIGUOUS,)),
-        ({"alikeness": None}, (Pattern.OTHER,)),
-        ({"distractors": MANY - 1}, (Pattern.OTHER,)),
-        ({"distractors": MANY}, (Pattern.DISTRACTORS,)),
+        ({}, (ErrorPattern.OTHER,)),
+        ({"gap": FAR}, (ErrorPattern.OTHER,)),
+        ({"gap": FAR + 1}, (ErrorPattern.SCATTERED,)),
+        ({"content_words": FEW_WORDS}, (ErrorPattern.OTHER,)),
+        ({"content_words": FEW_WORDS - 1}, (ErrorPattern.AMBIGUOUS,)),
+        ({"alikeness": UNLIKE}, (ErrorPattern.OTHER,)),
+        ({"alikeness": UNLIKE / 2}, (ErrorPattern.AMBIGUOUS,)),
+        ({"alikeness": None}, (ErrorPattern.OTHER,)),
+        ({"distractors": MANY - 1}, (ErrorPattern.OTHER,)),
+        ({"distractors": MANY}, (ErrorPattern.DISTRACTORS,)),
         (
             {"gap": 99, "content_words": 0, "distractors": 99},
-            (Pattern.SCATTERED, Pattern.AMBIGUOUS, Pattern.DISTRACTORS),
+            (ErrorPattern.SCATTERED, ErrorPattern.AMBIGUOUS, ErrorPattern.DISTRACTORS),
         ),
     ],
 )
@@ -111,7 +111,7 @@ def test_errors_show_both_neighbourhoods_in_document_order():
     assert first.around_target == b.sentences[5 - NEIGHBOURS : 5 + NEIGHBOURS + 1]
     assert analysis.errors[1].around_target == b.sentences[8 - NEIGHBOURS :]
     assert analysis.errors[2].gold == ()
-    assert Pattern.SCATTERED in first.patterns
+    assert ErrorPattern.SCATTERED in first.patterns
     assert (analysis.approach, analysis.sources, analysis.unanswered) == ("x@3", 3, 6)
 
 
@@ -130,13 +130,18 @@ def test_an_error_counts_for_every_pattern_it_shows():
     corpus = corpus_of(a, b, {"a0": ("b0", "b8")})
     counts = analyse_errors(corpus, [decision("a0", "b3"), decision("a1", "b1")]).counts()
     ambiguous_and_scattered = {
-        Pattern.SCATTERED: 2,
-        Pattern.AMBIGUOUS: 2,
-        Pattern.DISTRACTORS: 0,
-        Pattern.OTHER: 0,
+        ErrorPattern.SCATTERED: 2,
+        ErrorPattern.AMBIGUOUS: 2,
+        ErrorPattern.DISTRACTORS: 0,
+        ErrorPattern.OTHER: 0,
     }
     assert counts[MISSED] == ambiguous_and_scattered
-    assert counts[FALSE] == {Pattern.SCATTERED: 1, Pattern.AMBIGUOUS: 1, Pattern.DISTRACTORS: 0, Pattern.OTHER: 1}
+    assert counts[FALSE] == {
+        ErrorPattern.SCATTERED: 1,
+        ErrorPattern.AMBIGUOUS: 1,
+        ErrorPattern.DISTRACTORS: 0,
+        ErrorPattern.OTHER: 1,
+    }
 
 
 def test_pairs_with_unknown_links_are_left_out():

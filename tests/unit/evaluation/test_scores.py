@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.errors import InputError
-from abcdlink.evaluation.results import count_outcomes
+from abcdlink.evaluation.results import ApproachResult, count_outcomes
 from abcdlink.evaluation.scores import (
+    AllSources,
     all_sources,
     all_sources_by_cutoff,
     all_sources_chosen,
@@ -22,7 +23,7 @@ from abcdlink.evaluation.scores import (
     score_ranking,
 )
 from abcdlink.linking.decisions import decide_chosen
-from abcdlink.linking.records import Decision
+from abcdlink.linking.records import Approach, ApproachKind, Decision
 from abcdlink.llm.records import Outcome
 from abcdlink.retrieval import rank_corpus
 from tests.helpers.scripted import Scripted, document, scripted_corpora
@@ -225,3 +226,12 @@ def test_the_mean_over_several_cutoffs_is_refused(corpus):
     with pytest.raises(InputError, match="several cutoffs"):
         macro(table)
     assert macro_by_cutoff(table)[2].recall == 1.0
+
+
+def test_a_result_of_an_earlier_version_is_read():
+    """Its sentences that were truncated are called ``cut``."""
+    approach = Approach(kind=ApproachKind.RETRIEVER, retriever="bm25", cutoff=1)
+    over_all = AllSources(precision=0, recall=0, f1=0, false_link_rate=None, sources=1, answered=1)
+    scores = {"precision": 0, "recall": 0, "f1": 0, "sources": 1, "answered": 1, "seconds": 1, "pairs": 1}
+    now = ApproachResult(approach=approach, all_sources=over_all, truncated=3, **scores)
+    assert ApproachResult.model_validate_json(now.model_dump_json().replace("truncated", "cut")) == now

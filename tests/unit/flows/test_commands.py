@@ -29,7 +29,7 @@ from abcdlink.stages.intake import describe_run
 from abcdlink.store import Store, open_run
 from abcdlink.waiting import WaitsFor, is_closed, wait_for
 from flows.commands import status
-from labelstudio_config.attendance import note_standing
+from labelstudio_config.attendance import note_people_progress
 from labelstudio_config.pages.annotate import LinkingPage
 from labelstudio_config.pages.qualify import QualificationPage
 from labelstudio_config.pages.rate import RatingPage
@@ -147,7 +147,7 @@ def test_a_closed_batch_continues_with_its_present_answers(
     for user in (ADA, BEN):
         server.answer(keys[0], user)
     call("annotate", "status", RUN)
-    note_standing(store, *look_now(store, "batch-1"))
+    note_people_progress(store, *look_now(store, "batch-1"))
     assert "open tasks: 3 of 4, whose candidates get no label" in called("annotate", "close", RUN)["said"]
     assert resumed == ["f1"]
     assert is_closed(store, "batch-1", 4)
@@ -169,7 +169,7 @@ def test_applicants_who_have_not_finished_have_open_tasks_though_enough_others_a
     for key in asked.task_keys:
         server.answer(key, ADA)
     server.answer(asked.task_keys[0], BEN)
-    people = called("qualify", "status", RUN)["standing"]["people"]
+    people = called("qualify", "status", RUN)["progress"]["people"]
     assert {one["account"]: one["open"] for one in people} == {PEOPLE[ADA]: 0, PEOPLE[BEN]: len(asked.task_keys) - 1}
 
 
@@ -187,7 +187,7 @@ def test_ratings_are_shown_so_far_and_who_gave_them(server: FakeLabelStudio) -> 
     shown = call("rate", "show", RUN)
     assert "ratings so far" in shown
     assert "abcdlink rate status harbour" in shown
-    people = called("rate", "status", RUN)["standing"]["people"]
+    people = called("rate", "status", RUN)["progress"]["people"]
     assert [(one["account"], one["done"], one["open"]) for one in people] == [(PEOPLE[ADA], 2, 1)]
     assert not store.exists(rate.RATINGS)
 

@@ -15,7 +15,7 @@ from abcdlink.folders import LocalFolder
 from abcdlink.store import Store
 from flows import waiting
 from flows.waiting import show_progress, show_rows
-from labelstudio_config.progress import Progress
+from labelstudio_config.progress import ProjectProgress
 
 RUN, OTHER = str(uuid4()), str(uuid4())
 
@@ -61,8 +61,8 @@ def store(tmp_path: Path) -> Store:
     return Store(LocalFolder(tmp_path / "spring"), "spring")
 
 
-def done(tasks: int, *, closed: bool = False) -> Progress:
-    return Progress(tasks=2, done=tasks, complete=closed or tasks == 2)
+def done(tasks: int, *, closed: bool = False) -> ProjectProgress:
+    return ProjectProgress(tasks=2, done=tasks, complete=closed or tasks == 2)
 
 
 def test_a_check_without_news_shows_nothing(server: Server, store: Store) -> None:

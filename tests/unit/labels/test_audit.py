@@ -18,7 +18,7 @@ from abcdlink.corpus.records import Corpus
 from abcdlink.domain import find_domain
 from abcdlink.errors import InputError
 from abcdlink.judgments import Annotator, Judgment, Label, Pool
-from abcdlink.labels.parts import Sampling
+from abcdlink.labels.parts import LabelSampling
 from abcdlink.layout import ANNOTATORS, JUDGMENTS, POOLS, REPORT, labels_file
 from abcdlink.stages.audit import CANDIDATES, make_audit, read_audit, write_card
 from abcdlink.stages.batch_preview import preview_batch
@@ -104,7 +104,7 @@ def labels(tmp_path_factory: pytest.TempPathFactory) -> Path:
         store = run_with_linker()
         describe_run(store, find_domain("news"))
         write_corpus(many(), folder / "many")
-        sampling = Sampling(floor=0.2, share=0.5)
+        sampling = LabelSampling(floor=0.2, share=0.5)
         run_labels(plan_labels(store, str(folder / "many"), "many", sampling=sampling, cells=600), 0.8)
     return home
 

@@ -17,7 +17,7 @@ from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.errors import InputError
 from abcdlink.labels import parts
 from abcdlink.labels.corpus_index import CorpusIndex
-from abcdlink.labels.parts import Histogram, Sampling, cut
+from abcdlink.labels.parts import Histogram, LabelSampling, cut
 from abcdlink.labels.records import Labels
 from abcdlink.layout import labels_file, model_file
 from abcdlink.stages.audit import write_card
@@ -30,7 +30,7 @@ from tests.helpers.command_line import call, called
 from tests.helpers.homes import other_home
 from tests.helpers.labels import LINKER, made, run_with_linker
 
-ALL = Sampling(floor=0.001, share=1.0)
+ALL = LabelSampling(floor=0.001, share=1.0)
 CELLS = 90
 """Each part has four pairs, each with 20 sentence pairs."""
 
@@ -56,7 +56,7 @@ def folder(tmp_path: Path) -> str:
 
 
 def label(
-    store: Store, folder: str, name: str = "new", sampling: Sampling = ALL, most_parts: int | None = None
+    store: Store, folder: str, name: str = "new", sampling: LabelSampling = ALL, most_parts: int | None = None
 ) -> Labels:
     planned = plan_labels(store, folder, name, sampling=sampling, cells=CELLS)
     return run_labels(planned, 0.8, most_parts)
@@ -93,7 +93,7 @@ def test_parts_hold_the_linkers_probabilities_on_the_whole_corpus(store: Store, 
 
 def test_kept_rows_below_the_floor_represent_all_of_them(store: Store, tmp_path: Path) -> None:
     write_corpus(made("many", 150, seed=3), tmp_path / "many")
-    sampling = Sampling(floor=0.3, share=0.2)
+    sampling = LabelSampling(floor=0.3, share=0.2)
     result = run_labels(plan_labels(store, str(tmp_path / "many"), "many", sampling=sampling, cells=600), 0.9)
     kept = rows(store, "many")
     assert set(kept["chance"][kept["probability"] >= 0.3]) == {1.0}
@@ -128,7 +128,7 @@ def test_labels_are_tied_to_their_corpus_linker_and_settings(store: Store, folde
         InputError,
         match=r"(?s)started its stage 'label new' with other settings: sampling\.floor=.*another --name",
     ):
-        label(store, folder, sampling=Sampling())
+        label(store, folder, sampling=LabelSampling())
     write_corpus(made("new", 9, seed=2), folder)
     with pytest.raises(InputError, match="other settings: digest"):
         label(store, folder)

@@ -10,7 +10,7 @@ import pytest
 import services.checks
 from abcdlink.settings import Settings
 from abcdlink.store import open_run
-from labelstudio_config.attendance import note_standing
+from labelstudio_config.attendance import note_people_progress
 from labelstudio_config.client import public
 from labelstudio_config.projects import look_now
 from labelstudio_config.run import read_pushed
@@ -34,9 +34,9 @@ def test_links_and_invitations_use_the_public_address(monkeypatch: pytest.Monkey
     store = pushed_run("elsewhere", 2)
     pushed = read_pushed(store, "batch-1")
     assert pushed.url.startswith(PUBLIC)
-    standing = note_standing(open_run("elsewhere"), *look_now(store, "batch-1"))
-    assert all(url.startswith(PUBLIC) for url in (standing.url, *standing.own_urls))
-    assert "127.0.0.1" not in standing.model_dump_json()
+    progress = note_people_progress(open_run("elsewhere"), *look_now(store, "batch-1"))
+    assert all(url.startswith(PUBLIC) for url in (progress.url, *progress.own_urls))
+    assert "127.0.0.1" not in progress.model_dump_json()
     assert public("http://127.0.0.1:1/user/signup/?token=x") == f"{PUBLIC}/user/signup/?token=x"
     assert public("https://elsewhere.example.org/a") == "https://elsewhere.example.org/a"
 

@@ -21,7 +21,7 @@ from abcdlink.layout import ADJUDICATIONS, NATURAL, batch_file
 from abcdlink.stages.annotate import pools_in, prepare_adjudication
 from abcdlink.stages.feedback import ANSWERS, outcome_in, prepare_feedback
 from abcdlink.store import Store, open_run
-from abcdlink.waiting import standing_of
+from abcdlink.waiting import people_progress
 from labelstudio_config.attendance import reliefs_of, relieve
 from labelstudio_config.batches import reassign
 from labelstudio_config.pages.adjudicate import AdjudicationPage
@@ -127,10 +127,10 @@ def test_a_running_round_does_not_wait_for_someone_who_was_relieved(run: Store, 
     said = reassign(run, 1, simulated_account(second))
     assert said[-1] == f"the feedback round after batch 1 now waits for {simulated_account(first)}"
     assert look_at_people(run, page.slug, logging.getLogger()).done == len(keys) - 1
-    standing = standing_of(run, page.slug)
-    assert standing is not None
-    assert [(one.account, one.open) for one in standing.people] == [(simulated_account(first), 1)]
-    assert (standing.answers, standing.needed) == (len(keys), len(keys) + 1)
+    progress = people_progress(run, page.slug)
+    assert progress is not None
+    assert [(one.account, one.open) for one in progress.people] == [(simulated_account(first), 1)]
+    assert (progress.answers, progress.needed) == (len(keys), len(keys) + 1)
     server.answer(keys[0], first, skipped=True)
     assert look_at_people(run, page.slug, logging.getLogger()).complete
 

@@ -8,7 +8,7 @@ import pytest
 from abcdlink.corpus.gold import Gold
 from abcdlink.errors import InputError
 from abcdlink.evaluation.results import calibration_of
-from abcdlink.linking.learned import Known, Said, refit
+from abcdlink.linking.learned import JudgedCandidate, RankedCorpus, refit
 from abcdlink.linking.saving import from_bytes, to_bytes
 from tests.helpers.learnable import made_corpus
 
@@ -31,7 +31,7 @@ def judged(corpus, table, pairs, seed=0):
     for pair, source, target, p in zip(*(table[c] for c in ("pair", "source", "target", "score")), strict=True):
         chance = 1.0 if p >= 0.2 else 0.4
         if pair in pairs and drawn.random() < chance:
-            said.append(Said((pair, source, target), (pair, source, target) in gold, chance))
+            said.append(JudgedCandidate((pair, source, target), (pair, source, target) in gold, chance))
     return said
 
 
@@ -43,7 +43,7 @@ def test_judgments_lower_the_calibration_error_on_unjudged_pairs(made, learned, 
     table = first.rank(base, corpus)
     half = {pair.id for pair in corpus.pairs[::2]}
     rest = [pair for pair in corpus.pairs if pair.id not in half]
-    second = refit(name, Known(before, rankings), Known(corpus, base), judged(corpus, table, half))
+    second = refit(name, RankedCorpus(before, rankings), RankedCorpus(corpus, base), judged(corpus, table, half))
     errors = [
         calibration_of(Gold(corpus).match(one), one["score"].to_numpy()).error
         for one in (linker.rank(base, corpus, rest) for linker in (first, second))
@@ -61,9 +61,9 @@ def test_too_few_judgments_and_foreign_linkers_are_refused(made, strict):
     corpus, base = strict
     said = judged(corpus, base["jaccard"], {"p0", "p1"})
     with pytest.raises(InputError, match=r"links and \d+ other candidates are too few to learn from"):
-        refit("learned-logistic", Known(before, rankings), Known(corpus, base), said)
+        refit("learned-logistic", RankedCorpus(before, rankings), RankedCorpus(corpus, base), said)
     with pytest.raises(InputError, match="learns only from gold links"):
-        refit("tests.helpers.labels:WordOverlap", Known(before, rankings), Known(corpus, base), said)
+        refit("tests.helpers.labels:WordOverlap", RankedCorpus(before, rankings), RankedCorpus(corpus, base), said)
 
 
 def test_probabilities_fit_all_candidates_though_few_of_the_others_were_judged(made, strict):
@@ -73,11 +73,11 @@ def test_probabilities_fit_all_candidates_though_few_of_the_others_were_judged(m
     linked, drawn = Gold(corpus).match(base["jaccard"]).hit, np.random.default_rng(0)
     places = zip(*(base["jaccard"][c] for c in ("pair", "source", "target")), linked.tolist(), strict=True)
     said = [
-        Said((pair, *place), link, 1.0 if link else 0.1)
+        JudgedCandidate((pair, *place), link, 1.0 if link else 0.1)
         for pair, *place, link in places
         if pair in half and (link or drawn.random() < 0.1)
     ]
-    table = refit("learned-logistic", Known(before, rankings), Known(corpus, base), said).rank(
+    table = refit("learned-logistic", RankedCorpus(before, rankings), RankedCorpus(corpus, base), said).rank(
         base, corpus, corpus.pairs[12:]
     )
     links = sum(len(targets) for pair in corpus.pairs[12:] for targets in pair.links.values())

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Sentence
-from abcdlink.evaluation.errors import ErrorKind, LinkError, Pattern, Traits
+from abcdlink.evaluation.errors import ErrorKind, ErrorPattern, LinkError, Traits
 from abcdlink.evaluation.results import ApproachResult
 from abcdlink.evaluation.scores import AllSources
 from abcdlink.folders import LocalFolder
@@ -27,7 +27,7 @@ from abcdlink.report.pictures.of_benchmark import (
     levels_without_llm,
     prompt_mode_series,
 )
-from abcdlink.report.pictures.of_llms import Point, llm_pictures, pareto_front, rows_against_llms
+from abcdlink.report.pictures.of_llms import CostPoint, llm_pictures, pareto_front, rows_against_llms
 from abcdlink.stages.benchmark import read_benchmark
 from abcdlink.stages.decide import DecisionPart
 from abcdlink.store import Store
@@ -98,7 +98,7 @@ def with_cost(approach, f1, seconds, cost=0.0, interval=None):
 
 @given(st.lists(st.tuples(st.floats(0.1, 99), st.floats(0, 1)), min_size=1, max_size=20))
 def test_points_off_the_front_and_only_those_are_beaten_by_points_on_it(pairs):
-    points = [Point(str(n), *pair) for n, pair in enumerate(pairs)]
+    points = [CostPoint(str(n), *pair) for n, pair in enumerate(pairs)]
     front = pareto_front(points)
     for point in points:
         beats = [one for one in front if one.cost <= point.cost and one.f1 >= point.f1 and one != point]
@@ -241,7 +241,7 @@ def test_wrong_links_are_counted_and_shown_with_their_neighbourhoods(finished: S
     shown = section(complete, "errors")
     assert len(links) == 36
     assert f"all errors on {sources} source sentences that were answered {3 * sources - hits} {36 - hits}" in shown
-    for pattern in Pattern:
+    for pattern in ErrorPattern:
         assert f"{pattern.value} {pattern.rule}" in shown
     assert "gold link" in shown
     assert "were not and are in no count" in shown

@@ -17,7 +17,7 @@ from abcdlink.export.dataset import labelled_candidates
 from abcdlink.feedback import SecondAnswer
 from abcdlink.judgments import Judgment, Label, Pool, by_candidate
 from abcdlink.layout import ADJUDICATIONS, JUDGMENTS, NATURAL, POOLS, batch_file
-from abcdlink.report.links import PAIRS_IN_A_FILE, seen_pairs, write_links
+from abcdlink.report.links import PAIRS_IN_A_FILE, known_pairs, write_links
 from abcdlink.stages.feedback import ANSWERS
 from abcdlink.store import Store, open_run
 from tests.helpers.example_run import HOSTILE, example_run, make_pools, take_in
@@ -31,20 +31,20 @@ def run(tmp_path: Path) -> Store:
 
 def test_every_candidate_is_listed_with_its_votes_and_final_label(run: Store) -> None:
     judgments = run.read_records(JUDGMENTS, Judgment)
-    seen = {(pair.id, one.source, one.target): one for pair in seen_pairs(run) for one in pair.candidates}
+    known = {(pair.id, one.source, one.target): one for pair in known_pairs(run) for one in pair.candidates}
     groups = by_candidate(judgments)
-    assert seen.keys() == groups.keys()
-    for at, one in seen.items():
+    assert known.keys() == groups.keys()
+    for at, one in known.items():
         assert dict(one.votes) == {name: judgment.label for name, judgment in groups[at].items()}
         assert one.agreement == ("agree" if len(set(one.votes.values())) == 1 else "differ")
     exported = labelled_candidates(judgments, read_corpus_from(run, NATURAL))
-    assert {at: one.link for at, one in seen.items()} == {(c.pair, c.source, c.target): c.link for c in exported}
+    assert {at: one.link for at, one in known.items()} == {(c.pair, c.source, c.target): c.link for c in exported}
     html = run.read_text("links.html") if write_links(run) else ""
-    assert html.count('<article class="link"') == len(seen)
+    assert html.count('<article class="link"') == len(known)
 
 
 def test_feedback_and_adjudication_are_shown_beside_the_first_votes(run: Store) -> None:
-    differ = next((p.id, c) for p in seen_pairs(run) for c in p.candidates if c.agreement == "differ")
+    differ = next((p.id, c) for p in known_pairs(run) for c in p.candidates if c.agreement == "differ")
     pair, one = differ
     at = {"batch": one.batch, "pair": pair, "source": one.source, "target": one.target}
     again = SecondAnswer(**at, annotator="annotator-1", label=Label.LINK)
@@ -52,7 +52,10 @@ def test_feedback_and_adjudication_are_shown_beside_the_first_votes(run: Store) 
     decision = Adjudication(**at, adjudicator="adjudicator-1", label=Label.LINK, consensus=False)
     run.write_records(ADJUDICATIONS, [decision])
     (now,) = (
-        c for p in seen_pairs(run) for c in p.candidates if (p.id, c.source, c.target) == (pair, one.source, one.target)
+        c
+        for p in known_pairs(run)
+        for c in p.candidates
+        if (p.id, c.source, c.target) == (pair, one.source, one.target)
     )
     assert dict(now.again) == {"annotator-1": Label.LINK}
     assert (now.decided, now.agreement, now.link) == (("adjudicator-1", Label.LINK), "decided", True)
@@ -65,9 +68,9 @@ def test_unjudged_candidates_are_shown_as_such(isolated_home: Path) -> None:
     with pytest.raises(InputError, match=r"no candidates\.jsonl yet"):
         write_links(run)
     make_pools(run, take_in(run))
-    seen = [one for pair in seen_pairs(run) for one in pair.candidates]
-    assert len(seen) == sum(len(pool.candidates) for pool in run.read_records(POOLS, Pool))
-    assert {(one.agreement, one.link) for one in seen} == {("not judged", None)}
+    known = [one for pair in known_pairs(run) for one in pair.candidates]
+    assert len(known) == sum(len(pool.candidates) for pool in run.read_records(POOLS, Pool))
+    assert {(one.agreement, one.link) for one in known} == {("not judged", None)}
 
 
 def test_texts_are_escaped_and_only_our_script_may_run(run: Store) -> None:

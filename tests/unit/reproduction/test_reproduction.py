@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from abcdlink.errors import InputError
-from abcdlink.reproduction import Asking, Reproduction, reproduce
+from abcdlink.reproduction import LLMTablesPlan, Reproduction, reproduce
 from abcdlink.reproduction.records import PAPER_FILE
 from tests.helpers.fake_llm import FakeLLM, says
 from tests.unit.stages.test_several_models import exact, gold, pair_of
@@ -231,7 +231,9 @@ def exact_llm(isolated_home):
 def test_the_llm_tables_are_computed_if_an_endpoint_is_set(tmp_path, exact_llm):
     source = news(tmp_path / "data", LLM_TABLES)
     told = []
-    result = reproduce(source, ["bm25"], asking=Asking(tell=lambda found, run: told.append((run, found.total.calls))))
+    result = reproduce(
+        source, ["bm25"], llms=LLMTablesPlan(tell=lambda found, run: told.append((run, found.total.calls)))
+    )
     # Four sources with links; one question of each run is asked to time it; pairwise asks one question per candidate.
     assert told == [("reproduce-bases", 4 - 1), ("reproduce-modes", 4 * (4 + 4 + 4 * 6) - 4 - 1)]
     figures = {(one.table, one.row, one.measure): one for one in result.figures}
@@ -264,7 +266,7 @@ def test_another_model_or_a_sample_is_not_compared(tmp_path, exact_llm, monkeypa
     path.write_text(path.read_text().replace('model = "Qwen2.5-32B-Instruct-AWQ"', 'model = "other"'), encoding="utf-8")
     exact_llm.models = ("other",)
     monkeypatch.setattr("abcdlink.reproduction.llm.MODES", (4,))
-    result = reproduce(news(tmp_path / "data", LLM_TABLES), ["bm25"], asking=Asking(sources=2))
+    result = reproduce(news(tmp_path / "data", LLM_TABLES), ["bm25"], llms=LLMTablesPlan(sources=2))
     remarks = {one.remark for one in result.figures if one.table == "retriever_llm"}
     assert remarks == {"by other, 2 of 4 sources"}
     assert result.compared == ()

@@ -191,11 +191,11 @@ class Costly(Scripted):
 
 
 def test_a_fusion_needs_what_its_parts_need():
-    dense = Costly(Effort(cut=3, max_length=256, kept_seconds=2.0), 1000, 5_000_000)
-    cross = Costly(Effort(cut=7, cut_pairs=7, max_length=128), None, 10_000)
+    dense = Costly(Effort(truncated=3, max_length=256, kept_seconds=2.0), 1000, 5_000_000)
+    cross = Costly(Effort(truncated=7, truncated_pairs=7, max_length=128), None, 10_000)
     words = Costly(Effort(kept_seconds=0.5), None, 5_000_000)
     fusion = Fusion("f", [1, 1, 1], [dense, cross, words], z_scores)
-    assert fusion.effort == Effort(cut=10, cut_pairs=7, max_length=128, kept_seconds=2.5)
+    assert fusion.effort == Effort(truncated=10, truncated_pairs=7, max_length=128, kept_seconds=2.5)
     assert fusion.sentences_per_part == 1000
     assert fusion.cells_per_part == pytest.approx(1 / (1 / 10_000 + 2 / 5_000_000), abs=1)
     assert Fusion("f", [1, 1], [cross, words], z_scores).sentences_per_part is None
@@ -205,8 +205,9 @@ def test_a_fusion_needs_what_its_parts_need():
 
 def test_the_effort_counts_sentences_once_and_pairs_for_each_part():
     parts = [
-        Effort(cut=5, cut_pairs=2, max_length=256, kept_seconds=3.0),
-        Effort(cut=4, cut_pairs=1, max_length=256, kept_seconds=3.0),
+        Effort(truncated=5, truncated_pairs=2, max_length=256, kept_seconds=3.0),
+        Effort(truncated=4, truncated_pairs=1, max_length=256, kept_seconds=3.0),
     ]
-    assert Effort.of_parts(parts) == Effort(cut=6, cut_pairs=3, max_length=256, kept_seconds=3.0)
+    assert Effort.of_parts(parts) == Effort(truncated=6, truncated_pairs=3, max_length=256, kept_seconds=3.0)
     assert Effort.of_parts([]) == Effort()
+    assert Effort.model_validate({"cut": 5, "cut_pairs": 2}) == Effort(truncated=5, truncated_pairs=2)  # earlier names

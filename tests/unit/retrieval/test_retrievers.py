@@ -84,7 +84,7 @@ def test_a_second_run_tokenises_nothing_and_knows_the_cost_of_the_first(monkeypa
         again, effort = run(name)
         np.testing.assert_array_equal(again, first[name][0])
         assert effort.kept_seconds > 0
-        assert (effort.cut, effort.max_length) == (0, None)
+        assert (effort.truncated, effort.max_length) == (0, None)
     with pytest.raises(pytest.fail.Exception):
         get_retriever("bm25").warm(["new"])
 

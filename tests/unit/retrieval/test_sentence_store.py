@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from abcdlink.retrieval.sentence_store import CHUNK, Kept, SentenceStore
+from abcdlink.retrieval.sentence_store import CHUNK, SentenceStore, StoredData
 
 
 def store(folder, identity="one"):
@@ -26,7 +26,10 @@ class Maker:
 
     def __call__(self, texts):
         self.given += texts
-        return [Kept(text[::-1].encode("utf-8", "surrogatepass"), cut=len(text) > 3, max_length=3) for text in texts]
+        return [
+            StoredData(text[::-1].encode("utf-8", "surrogatepass"), truncated=len(text) > 3, max_length=3)
+            for text in texts
+        ]
 
 
 def never(texts):
@@ -39,7 +42,7 @@ def test_any_text_is_computed_once_and_found_afterwards(tmp_path_factory, first,
     for texts in (first, second, first + second):
         kept, _ = store(folder).fill(texts, maker, "make")
         assert [one.blob.decode()[::-1] for one in kept] == texts
-        assert [one.cut for one in kept] == [len(text) > 3 for text in texts]
+        assert [one.truncated for one in kept] == [len(text) > 3 for text in texts]
         assert all(one.max_length == 3 for one in kept)
     assert sorted(maker.given) == sorted(set(first + second))
 

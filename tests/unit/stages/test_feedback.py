@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from abcdlink.corpus.io import read_corpus_from
 from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.errors import InputError
-from abcdlink.feedback import Acknowledgement, Case, Outcome, SecondAnswer, choose_cases, outcome_of, settled
+from abcdlink.feedback import Acknowledgement, Case, FeedbackOutcome, SecondAnswer, choose_cases, outcome_of, settled
 from abcdlink.feedback.guidelines import (
     RULES,
     clarify,
@@ -310,7 +310,7 @@ def test_second_answers_never_change_the_judgments(run: Store) -> None:
 
 def test_nobody_is_missing_who_was_not_asked(run: Store) -> None:
     end_unasked(run, 1)
-    assert outcome_in(run, 1) == Outcome()
+    assert outcome_in(run, 1) == FeedbackOutcome()
     assert outcome_in(run, 2) is None
 
 

@@ -28,11 +28,13 @@ class Counting(Retriever):
     cells_per_part = 130
 
     def __init__(self, log: list[object], breaks_at: int | None = None) -> None:
-        self.log, self.breaks_at, self.cut_pairs = log, breaks_at, 0
+        self.log, self.breaks_at, self.truncated_pairs = log, breaks_at, 0
 
     @property
     def effort(self) -> Effort:
-        return Effort(cut=3 + self.cut_pairs, cut_pairs=self.cut_pairs, max_length=64, kept_seconds=2.5)
+        return Effort(
+            truncated=3 + self.truncated_pairs, truncated_pairs=self.truncated_pairs, max_length=64, kept_seconds=2.5
+        )
 
     def warm(self, texts, progress=silent):
         self.log.append(("warm", tuple(progress(texts, "warm"))))
@@ -47,7 +49,7 @@ class Counting(Retriever):
             msg = "the power is gone"
             raise RuntimeError(msg)
         self.log.append(("score", source.id))
-        self.cut_pairs += 2
+        self.truncated_pairs += 2
         lengths = np.array([len(text) for text in target.texts], float)
         return np.tile(lengths, (len(source.sentences), 1)) * self.prepared[source.id]
 
@@ -176,7 +178,7 @@ def test_cut_sentences_count_once_and_cut_pairs_of_sentences_add_up(
     use(monkeypatch)
     rank(store, "synthetic", "counting")  # one process: the retriever goes on counting
     effort = read_rankings(store, "synthetic", "counting").effort
-    assert (effort.cut, effort.max_length, effort.kept_seconds) == (3 + 6 * 2, 64, 2.5)
+    assert (effort.truncated, effort.max_length, effort.kept_seconds) == (3 + 6 * 2, 64, 2.5)
 
 
 def test_preparation_counts_once_and_cached_parts_at_their_original_cost() -> None:

@@ -9,7 +9,7 @@ from abcdlink.layout import batch_file
 from abcdlink.store import Store
 from labelstudio_config.batches import requeue
 from labelstudio_config.pages.annotate import LinkingPage
-from labelstudio_config.progress import Progress
+from labelstudio_config.progress import ProjectProgress
 from labelstudio_config.run import known_so_far, read_pushed
 from tasks.projects import push
 from tests.helpers.batch_steps import RUN, SLUG, answer_all, finish, key_of, look, pulled
@@ -51,8 +51,8 @@ def test_a_deleted_answer_is_awaited_again_and_reported_once(
     assert [line for line in anomalies if "annotator-2" in line and "deleted" in line]
 
 
-def progress(keys: tuple[str, ...]) -> Progress:
-    return Progress(tasks=len(keys), done=len(keys), complete=True)
+def progress(keys: tuple[str, ...]) -> ProjectProgress:
+    return ProjectProgress(tasks=len(keys), done=len(keys), complete=True)
 
 
 def test_a_deleted_finished_task_counts_as_last_seen(
