@@ -14,13 +14,14 @@ from abcdlink.corpus.lines import HEADER, QUOTED, SIGNATURE, Lines
 MOST_SIGNED = 10
 """Lines that a signature has at most."""
 
-SENDER = r"From|Von|De|Da|Van|Från|Fra|Od"
-SUBJECT = r"Subject|Betreff|Objet|Asunto|Oggetto|Onderwerp|Assunto|Ämne|Emne|Temat"
+SENDER = r"From|Von|De|Da|Van|Från|Fra|Od|От(?: кого)?|差出人|送信者|发件人|寄件者"
+SUBJECT = r"Subject|Betreff|Objet|Asunto|Oggetto|Onderwerp|Assunto|Ämne|Emne|Temat|Тема|件名|主题|主旨"
 FIELD = re.compile(
     rf"^(?:(?P<sender>{SENDER})|(?P<subject>{SUBJECT})|To|Cc|Bcc|Date|Sent|Reply-To|Message-ID|MIME-Version|In-Reply-To"
     r"|References|Received|Return-Path|Importance|Priority|Attachments?|Content-[\w-]+|X-[\w-]+|List-[\w-]+|DKIM-[\w-]+"
     r"|An|Kopie|Gesendet|Datum|Anlagen?|À|Envoyé(?: le)?|Pièces? jointes?|Para|Enviado(?: el)?|Fecha|A|Inviato|Data"
-    r"|Aan|Verzonden|Till|Skickat|Til|Sendt|Do|Wysłano)\s?:(?:\s|$)",
+    r"|Aan|Verzonden|Till|Skickat|Til|Sendt|Do|Wysłano|DW|Enviada(?: em)?|Кому|Дата|Отправлено|Копия|宛先|日時|送信日時"
+    r"|添付(?:ファイル)?|收件人|发送时间|日期|抄送|收件者)\s?(?::(?:\s|$)|\uff1a)",
     re.IGNORECASE,
 )
 LEAST_FIELDS = 3
@@ -29,6 +30,7 @@ ADDRESS = re.compile(r"\S@\S+\.\w")
 ATTRIBUTION = re.compile(
     r"^(?:>\s*)*(?:(?:On|Am|Le|El|Il|Op|Em|Den|W dniu)\b.{6,200}\b|@[\w.-]+ )"
     r"(?:wrote|schrieb|a écrit|escribió|ha scritto|schreef|escreveu|skrev|napisał)\b.{0,80}:$"
+    r"|^(?:>\s*)*.{0,200}\d\d:\d\d.{0,200}<\S+@\S+>.{0,20}[:\uff1a]$"
 )
 ORIGINAL = re.compile(
     r"^[-_]{2,}\s*(?:Original Message|Ursprüngliche Nachricht|Message d['’]origine|Mensaje original"  # noqa: RUF001
@@ -37,7 +39,8 @@ ORIGINAL = re.compile(
 )
 DEVICE = re.compile(
     r"^(?:Sent from my|Get Outlook for|Von meinem \S+ gesendet|Gesendet (?:von|mit) (?:meinem|der)"
-    r"|Envoyé (?:de|depuis) mon|Enviado desde mi|Inviato da(?:l mio)?|Verstuurd vanaf mijn|Skickat från min)\b.{0,40}$",
+    r"|Envoyé (?:de|depuis) mon|Enviado desde mi|Inviato da(?:l mio)?|Verstuurd vanaf mijn|Skickat från min"
+    r"|Wysłan[eo] z(?: mojego)?|Отправлено (?:с|из)|Enviado do meu)\b.{0,40}$",  # noqa: RUF001 - Cyrillic
     re.IGNORECASE,
 )
 CLOSE = re.compile(
@@ -46,7 +49,9 @@ CLOSE = re.compile(
     r"|(?:mit )?(?:(?:freundliche[nm]?|beste[nm]?|viele[nm]?|herzliche[nm]?|liebe) )+"
     r"gr(?:ü|ue)(?:ß|ss)(?:e[nm]?)?|mfg|lg|(?:bien )?cordialement|bien à vous|salutations.{0,20}"
     r"|(?:un )?saludos?(?: cordiales)?"
-    r"|cordiali saluti|met vriendelijke groet(?:en)?|med vänliga hälsningar|atenciosamente)\W{0,2}$",
+    r"|(?:cordiali|distinti) saluti|(?:serdecznie )?pozdrawiam(?: serdecznie)?|(?:serdeczne )?pozdrowienia|z poważaniem"
+    r"|с уважением|(?:com os )?(?:melhores )?cumprimentos"  # noqa: RUF001 - Cyrillic
+    r"|met vriendelijke groet(?:en)?|med vänliga hälsningar|atenciosamente)\W{0,2}$",
     re.IGNORECASE,
 )
 LONGEST_SIGNED = 70

@@ -245,6 +245,31 @@ def test_a_quotation_that_has_the_header_of_a_mail_goes() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("language", "mail"),
+    [
+        (
+            "pl",
+            "Od: Jan <jan@example.org>\nDo: Ewa\n\n¦Sala jest wolna.¦\n\nPozdrawiam serdecznie\nJan Lis\ntel. 500 000",
+        ),
+        (
+            "pl",
+            "¦Sala jest wolna.¦\n\nWysłane z iPhone'a\n\npt., 9 paź 2026 o 10:12 Ewa <ewa@example.org>:\n> Jest wolna?",
+        ),
+        ("ru", "От: Анна\nКому: Иван\nДата: 9.10.2026\n\n¦Зал свободен.¦\n\nС уважением,\nАнна"),
+        ("ja", "差出人：田中\n宛先：総務部各位\n日時：2026年10月8日 10:12\n\n¦会場は空いています。¦"),
+        (
+            "pt",
+            "De: Ana\nEnviada em: 9/10/2026 10:12\nPara: Rui\n\n¦A sala está livre.¦\n\nCumprimentos,\nAna",
+        ),
+        ("it", "Da: Anna\nInviato: 9.10.2026\nA: Ivo\n\n¦La sala è libera.¦\n\nDistinti saluti\nAnna"),
+    ],
+)
+def test_mails_in_other_languages_lose_what_is_around_the_text(language: str, mail: str) -> None:
+    document = PlainText(get_segmenter(language)).document("m", mail.replace("¦", ""))
+    assert document.texts == [mail.split("¦")[1]]
+
+
 @pytest.mark.parametrize("field", ["To: Ann", "Date: Tue, 8 Apr 2025", "Subject: Boats"])
 def test_two_lines_are_the_header_of_a_mail_where_the_sender_has_an_address(field: str) -> None:
     document = PlainText(get_segmenter()).document("m", f"From: g.mbeki@example.org\n{field}\n\nWe sail on Sundays.")
