@@ -3,7 +3,7 @@
 Percentile intervals at 95 %. The unit is a source sentence; as sources of one pair are not
 independent, whole groups (pairs) can be drawn instead.
 
-Means: resample i draws the units of row i of ``default_rng(seed).integers(0, units, (resamples, units), int32)``.
+Means: resample i draws the units of row i of ``default_rng(SEED).integers(0, units, (resamples, units), int32)``.
 How often each unit was drawn is counted, and one matrix product gives the means of many columns. Where few
 units differ (scores of sources take few values: 9 to 18 over the differences of 5,172 sources), it is drawn at
 once how often each kind of unit comes up: the same distribution, other draws, 100 times as fast.
@@ -23,6 +23,7 @@ from abcdlink.corpus.records import Record
 from abcdlink.errors import InputError
 
 RESAMPLES = 10_000
+SEED = 0
 NORMAL = 1.959964
 """Standard deviations on either side of a 95 % interval."""
 DRAWS_AT_ONCE = 200_000
@@ -72,19 +73,19 @@ class MeanDifference(MeanInterval):
     p: float
 
 
-def bootstrap_mean(values: Values, groups: Sequence[Hashable] | None = None, seed: int = 0) -> MeanInterval:
+def bootstrap_mean(values: Values, groups: Sequence[Hashable] | None = None) -> MeanInterval:
     """Return the mean of the values with its interval.
 
     ``groups``: one label a value; then groups are drawn, each with all its values. Raises ``InputError`` when there is
     no value, or the labels are not as many as the values.
     """
     column = np.asarray(values, np.float64)
-    low, high = np.percentile(_means(column[:, None], seed, groups), PERCENTILES)
+    low, high = np.percentile(_means(column[:, None], groups), PERCENTILES)
     return MeanInterval(mean=float(column.mean()), low=float(low), high=float(high))
 
 
 def bootstrap_differences(
-    differences: NDArray[np.float64], groups: Sequence[Hashable] | None = None, seed: int = 0
+    differences: NDArray[np.float64], groups: Sequence[Hashable] | None = None
 ) -> list[MeanDifference]:
     """Return the mean of each column of paired differences; all columns share the draws.
 
@@ -92,7 +93,7 @@ def bootstrap_differences(
     resamples, so that p is never 0, and at most 1. ``differences``: shape (values, columns); ``groups``: one label a
     row, then groups are drawn, each with all its rows. Errors as ``bootstrap_mean``.
     """
-    means = _means(differences, seed, groups)
+    means = _means(differences, groups)
     low, high = np.percentile(means, PERCENTILES, axis=0)
     tails = np.minimum((means <= 0).sum(axis=0), (means >= 0).sum(axis=0))
     p = np.minimum(1.0, 2 * (tails + 1) / (len(means) + 1))
@@ -100,7 +101,7 @@ def bootstrap_differences(
     return [MeanDifference(mean=mean, low=low, high=high, p=p) for mean, low, high, p in columns]
 
 
-def _means(values: NDArray[np.float64], seed: int, groups: Sequence[Hashable] | None) -> NDArray[np.float64]:
+def _means(values: NDArray[np.float64], groups: Sequence[Hashable] | None) -> NDArray[np.float64]:
     """Return the mean of each resample of each column of values, shape (resamples, columns)."""
     if not len(values):
         msg = "there is no value to resample"
@@ -116,9 +117,9 @@ def _means(values: NDArray[np.float64], seed: int, groups: Sequence[Hashable] | 
     np.add.at(totals, member, values)
     kinds, counts = _kinds(np.column_stack([totals, sizes]).round(DECIMALS))
     if UNITS_PER_KIND * len(kinds) <= len(sizes):
-        totals, sizes, draws = kinds[:, :-1], kinds[:, -1], _draws_of_kinds(counts, seed)
+        totals, sizes, draws = kinds[:, :-1], kinds[:, -1], _draws_of_kinds(counts)
     else:
-        draws = _draws(len(sizes), seed)
+        draws = _draws(len(sizes))
     return np.concatenate([(drawn @ totals / (drawn @ sizes)[:, None]).round(DECIMALS) for drawn in draws])
 
 
@@ -136,23 +137,23 @@ def _kinds(units: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.
     return kinds[order], counts[order]
 
 
-def _draws_of_kinds(counts: NDArray[np.intp], seed: int) -> Iterator[NDArray[np.float64]]:
+def _draws_of_kinds(counts: NDArray[np.intp]) -> Iterator[NDArray[np.float64]]:
     """Yield how often each kind of unit was drawn, shape (some resamples, kinds), until there are ``RESAMPLES``."""
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(SEED)
     for size in _chunks(RESAMPLES, DRAWS_AT_ONCE // len(counts)):
         yield random.multinomial(counts.sum(), counts / counts.sum(), size=size).astype(np.float64)
 
 
-def _draws(units: int, seed: int) -> Iterator[NDArray[np.float64]]:
+def _draws(units: int) -> Iterator[NDArray[np.float64]]:
     """Yield how often each unit was drawn, shape (some resamples, units), until there are ``RESAMPLES``."""
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(SEED)
     for rows in _chunks(RESAMPLES, DRAWS_AT_ONCE // units):
         drawn = random.integers(0, units, size=(rows, units), dtype=np.int32)
         places = drawn + units * np.arange(rows)[:, None]
         yield np.bincount(places.ravel(), minlength=rows * units).reshape(rows, units).astype(np.float64)
 
 
-def resampled(by_unit: Floats | Counts, seed: int = 0, resamples: int | None = None) -> Iterator[Floats]:
+def resampled(by_unit: Floats | Counts, seed: int = SEED, resamples: int | None = None) -> Iterator[Floats]:
     """Yield the sums over units of each resample, in chunks of shape (resamples of the chunk, ...).
 
     ``by_unit``: what each unit adds to the sums, shape (units, ...); as many units as there are are drawn with

@@ -18,6 +18,7 @@ from abcdlink.feedback.patterns import CandidateView, Pattern, views_of
 from abcdlink.judgments import AtPlace, Judgment, Label, Place, by_candidate, in_reading_order, opaque_id
 
 MOST_CASES = 12
+SEED = 13
 """Cases of one round: about a quarter of an hour for each annotator."""
 
 
@@ -42,11 +43,11 @@ class Case(AtPlace):
     opinions: tuple[Opinion, ...]
 
 
-def choose_cases(run_key: str, judgments: Sequence[Judgment], corpus: Corpus, seed: int = 13) -> list[Case]:
+def choose_cases(run_key: str, judgments: Sequence[Judgment], corpus: Corpus) -> list[Case]:
     """Return the cases of a feedback round, in the order of the documents.
 
     One after the other is taken: of all that are left, one that shows the pattern taken least so far, then one
-    of the pair, then of the source sentence taken least so far; chance, by the seed, decides between equals.
+    of the pair, then of the source sentence taken least so far; chance, always the same, decides between equals.
     """
     views = views_of(judgments, corpus)
     differing = {
@@ -54,13 +55,13 @@ def choose_cases(run_key: str, judgments: Sequence[Judgment], corpus: Corpus, se
         for key, group in by_candidate(judgments).items()
         if len({judgment.label for judgment in group.values()}) > 1
     }
-    chosen = in_reading_order(_varied(sorted(differing), views, seed), corpus)
+    chosen = in_reading_order(_varied(sorted(differing), views), corpus)
     return [_case(run_key, key, differing[key], views[key]) for key in chosen]
 
 
-def _varied(keys: Sequence[Place], views: Mapping[Place, CandidateView], seed: int) -> list[Place]:
+def _varied(keys: Sequence[Place], views: Mapping[Place, CandidateView]) -> list[Place]:
     left = list(keys)
-    random.Random(seed).shuffle(left)  # noqa: S311 - a choice that can be repeated, no secret
+    random.Random(SEED).shuffle(left)  # noqa: S311 - a choice that can be repeated, no secret
     patterns, pairs, sources = Counter[Pattern | None](), Counter[str](), Counter[tuple[str, str]]()
     chosen: list[Place] = []
     while left and len(chosen) < MOST_CASES:

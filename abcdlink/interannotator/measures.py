@@ -61,9 +61,9 @@ class Measures(Record):
         }
 
 
-def span(interval: Interval | None, decimals: int = 3) -> str:
+def span(interval: Interval | None) -> str:
     """Return an interval in words; empty where there is none."""
-    return "" if interval is None else f"{interval[0]:.{decimals}f} to {interval[1]:.{decimals}f}"
+    return "" if interval is None else f"{interval[0]:.3f} to {interval[1]:.3f}"
 
 
 class Values(NamedTuple):

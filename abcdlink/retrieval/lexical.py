@@ -133,13 +133,14 @@ def _count(lists: list[list[str]]) -> Matrix:
     return counts
 
 
-def okapi_weights(terms: TermCounts, k1: float = 1.5, b: float = 0.75, epsilon: float = 0.25) -> Matrix:
+def okapi_weights(terms: TermCounts) -> Matrix:
     """Return BM25 Okapi weights with one index per document, as ``rank_bm25.BM25Okapi`` computes them.
 
     idf(t) = ln(N - n + 0.5) - ln(n + 0.5) over the N sentences of the same document, n of which
     hold t; a negative idf is replaced by ``epsilon`` times the mean idf of the document's terms
     (Trotman et al., "Improvements to BM25 and Language Models Examined", 2014, and the package).
     """
+    k1, b, epsilon = 1.5, 0.75, 0.25
     counts = terms.counts
     sizes = np.bincount(terms.document_of)
     document = np.repeat(terms.document_of, np.diff(counts.indptr))
@@ -152,9 +153,9 @@ def okapi_weights(terms: TermCounts, k1: float = 1.5, b: float = 0.75, epsilon: 
     return terms.with_values(terms.saturated(k1, b) * idf[place])
 
 
-def lucene_weights(terms: TermCounts, k1: float = 1.2, b: float = 0.75) -> Matrix:
+def lucene_weights(terms: TermCounts) -> Matrix:
     """Return BM25 weights with Lucene's idf over all distinct sentences of all documents."""
-    return terms.with_values(terms.saturated(k1, b) * terms.rarity()[terms.counts.indices])
+    return terms.with_values(terms.saturated(k1=1.2, b=0.75) * terms.rarity()[terms.counts.indices])
 
 
 BLOCK = 4_000_000

@@ -92,9 +92,9 @@ def read_benchmark(store: Store, corpus_name: str = SYNTHETIC) -> Benchmark:
     return store.read_record(name, Benchmark)
 
 
-def read_scores(store: Store, corpus_name: str = SYNTHETIC) -> pd.DataFrame:
+def read_scores(store: Store) -> pd.DataFrame:
     """Return the stored scores of each approach on each source; raises ``InputError`` if there are none yet."""
-    name = benchmark_file(corpus_name, SCORES)
+    name = benchmark_file(SYNTHETIC, SCORES)
     store.require(name, STAGE)
     table = store.read_table(name, ("approach", "pair", "source"), ("precision", "recall", "f1"))
     former = {name: current_name(name) for name in table["approach"].unique() if name != current_name(name)}

@@ -39,10 +39,11 @@ def test_the_interval_of_many_values_matches_the_normal_approximation():
 
 def test_the_same_seed_gives_the_same_interval_however_draws_are_chunked(monkeypatch):
     sample = np.linspace(0, 1, 50) ** 2
-    first = bootstrap_mean(sample, seed=3)
+    first = bootstrap_mean(sample)
     monkeypatch.setattr(statistics, "DRAWS_AT_ONCE", 101)
-    assert bootstrap_mean(sample, seed=3) == first
-    assert bootstrap_mean(sample, seed=4) != first
+    assert bootstrap_mean(sample) == first
+    monkeypatch.setattr(statistics, "SEED", 4)
+    assert bootstrap_mean(sample) != first
 
 
 def test_correlated_values_widen_the_interval_when_groups_are_resampled():
@@ -85,7 +86,8 @@ def test_many_columns_at_once_equal_a_plain_loop_over_the_same_draws(sample, gro
     means = plain(rows, 50, seed, groups)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(statistics, "RESAMPLES", 50)
-        found = bootstrap_differences(np.array(rows, float), labels if grouped else None, seed)
+        patch.setattr(statistics, "SEED", seed)
+        found = bootstrap_differences(np.array(rows, float), labels if grouped else None)
     for difference, column, values in zip(found, zip(*means, strict=True), zip(*rows, strict=True), strict=True):
         below, above = sum(round(m, 9) <= 0 for m in column), sum(round(m, 9) >= 0 for m in column)
         low, high = np.percentile(column, (2.5, 97.5))

@@ -19,9 +19,9 @@ from abcdlink.corpus import Corpus
 from abcdlink.corpus.io import write_corpus
 from abcdlink.errors import InputError
 from abcdlink.evaluation.comparisons import compare_with_best
-from abcdlink.layout import BENCHMARK, OVERVIEW, benchmark_file
+from abcdlink.layout import BENCHMARK, OVERVIEW, SCORES, benchmark_file
 from abcdlink.linking.records import Setup
-from abcdlink.stages.benchmark import read_benchmark, read_scores
+from abcdlink.stages.benchmark import read_benchmark
 from abcdlink.stages.benchmark_corpora import Overview, prepare, run_benchmarks, take_corpora
 from abcdlink.stages.estimate import estimate_corpora
 from abcdlink.stages.execution import HERE
@@ -129,9 +129,10 @@ def test_a_sample_is_asked_scored_and_compared_on_the_same_sources(servers, fold
         assert result.sampled_from == (PAIRS["north"] * LINKED if with_llm else 0)
         assert result.pairs == pytest.approx(3 * 5 / 9 if with_llm else 3)
         assert (result.f1_over_all_sources is None) == with_llm  # its other links were not asked about
-    comparisons = compare_with_best(read_scores(store, "corpora/north"))
+    table = store.read_table(benchmark_file("corpora/north", SCORES))
+    comparisons = compare_with_best(table)
     assert {one.sources for one in comparisons} == {5}
-    scores = read_scores(store, "corpora/north").set_index(["approach", "pair", "source"])["f1"]
+    scores = table.set_index(["approach", "pair", "source"])["f1"]
     places = [(pair, source) for pair, sources in sample.drawn.items() for source in sources]
     best = comparisons[0].a
     for one in comparisons:
