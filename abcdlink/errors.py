@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pydantic import ValidationError
 
 
-SAVE_AS_TEXT = "save a file of Word or Excel, or a PDF, as plain text or CSV"
+SAVE_AS_TEXT = "save a Word or Excel file, or a PDF, as plain text or CSV"
 SAVE_AS_UTF8 = (
     f"{SAVE_AS_TEXT}; convert a text: `iconv -f WINDOWS-1252 -t UTF-8 FILE > NEW`, where WINDOWS-1252 is for western "
     "Europe, 1250 for central Europe, 1251 Cyrillic, 1253 Greek, 1256 Arabic, SHIFT_JIS Japanese, GB18030 Chinese"

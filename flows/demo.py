@@ -37,7 +37,7 @@ from services.commands import show
 from tasks.runs import ended_badly, newest_run, page_of, reach_server, resume, start_once
 
 ANNOTATE, ADJUDICATE = "annotate", "adjudicate"
-CLARIFICATION = "- Two sentences on the same event are no link if neither says what the other says."
+CLARIFICATION = "- Two sentences about the same event are not linked if neither says what the other says."
 """What the demo adds to the guidelines if the annotators' disagreements show no pattern."""
 BATCHES = 2
 OVERLAP = 2

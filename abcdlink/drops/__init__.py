@@ -140,7 +140,7 @@ class _Take:
             return None
         if file.name.endswith(SUFFIX) and not (found.ended or file.whole or found.refused):
             minutes = f"{WHOLE_SECONDS // 60:.0f} minutes after its last change"
-            self._wait(file, f"its last line has no end yet; it is read when it has, or {minutes}")
+            self._wait(file, f"its last line does not end yet; it is read when it does, or {minutes}")
             return None
         entry = self._new_entry(file, found, before)
         if entry.state is State.TAKING:

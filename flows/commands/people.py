@@ -153,7 +153,7 @@ def show_adjudication(run: RunArgument, json: JsonOption = False) -> None:
     for one in summary.adjudicators:
         say(one.words)
     if summary.moot:
-        say(f"{summary.moot} decisions are on candidates on which nobody disagrees any more.")
+        say(f"{summary.moot} decisions are on candidates that are no longer disputed.")
 
 
 def start_boundaries(

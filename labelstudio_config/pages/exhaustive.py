@@ -49,7 +49,7 @@ def documents_of(source: SampledSource, corpus: Corpus) -> tuple[Document, Docum
     """
     pair = next((pair for pair in corpus.pairs if pair.id == source.pair), None)
     if pair is None or source.source not in corpus.source_of(pair).position:
-        msg = f"the sample names the source {source.source!r} of the pair {source.pair!r}, which the corpus lacks"
+        msg = f"the sample names the source {source.source!r} of the pair {source.pair!r}, which is not in the corpus"
         raise InputError(msg, "sample again from this corpus, in another run")
     return corpus.source_of(pair), corpus.target_of(pair)
 
@@ -62,7 +62,7 @@ def exhaustive_tasks(
     ``ends_early``: it stops when enough links are found, so that nobody knows how many sentences there will be.
 
     Raises:
-        InputError: when the corpus lacks a sampled source.
+        InputError: when a sampled source is not in the corpus.
     """
     of = "" if ends_early else f" of {len(sources)}"
     return {

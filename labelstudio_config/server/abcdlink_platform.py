@@ -30,7 +30,7 @@ PARAMETERS = {"participant_id": "PROLIFIC_PID", "study_id": "STUDY_ID", "session
 ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 WAITING, DAY = "abcdlink_participant", 24 * 60 * 60
 """Signed cookie with the ids of someone who has not logged in yet. Label Studio keeps the session in a cookie as well,
-which each answer sets anew: a slow answer to an earlier request, for an icon say, would bring the session back to what
+which each answer sets again: a slow answer to an earlier request, for an icon say, would bring the session back to what
 it was before the ids came."""
 FINISH = "https://app.prolific.com/submissions/complete?cc="
 ADDRESS = "{}@email.prolific.com"

@@ -245,7 +245,7 @@ DROPPED = [
     Dropped("byte order mark", {"a.jsonl": "\ufeff" + ONE}, ["p"]),
     Dropped("an upload in progress", {"a.jsonl.part": ONE}, waits=("upload in progress",)),
     Dropped("a browser's download", {"a.jsonl.crdownload": ONE}, waits=("upload in progress",)),
-    Dropped("a last line without its end", {"a.jsonl": TWO[:-1]}, waits=("no end yet",)),
+    Dropped("a last line without its end", {"a.jsonl": TWO[:-1]}, waits=("does not end yet",)),
     Dropped("the same, an hour old", {"a.jsonl": TWO[:-1]}, ["p", "q"], old=True),
     Dropped("a last line that is cut, an hour old", {"a.jsonl": TWO[:-9]}, ["p"], ("at character",), old=True),
     Dropped("an empty file", {"a.jsonl": ""}, waits=("it is empty",)),

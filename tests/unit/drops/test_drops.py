@@ -216,8 +216,8 @@ def test_what_came_of_each_file_is_told_with_the_reasons(drops):
     drops.put("a.csv", b"pair,source\n")
     drops.run()
     drops.put("c.jsonl", line("r")[:-1])
-    assert [(one.name, one.reason[:30]) for one in waiting(drops.source, drops.ledger)] == [
-        ("c.jsonl", "its last line has no end yet; ")
+    assert [(one.name, one.reason[:32]) for one in waiting(drops.source, drops.ledger)] == [
+        ("c.jsonl", "its last line does not end yet; ")
     ]
     first, why, second, *bad = accounts(drops.ledger)
     assert first == "a.csv: quarantined, 0 pairs"
