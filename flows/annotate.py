@@ -49,7 +49,7 @@ from labelstudio_config.preview import write_preview
 from labelstudio_config.run import is_pushed
 from tasks.execution import AS_TASKS
 from tasks.projects import pull, push
-from tasks.runs import add_tag, suspend
+from tasks.runs import add_tag
 
 SIMULATED_TAG = "simulated-annotators"
 """Tag of a run that simulated annotators judged."""
@@ -171,9 +171,8 @@ def wait_for_go(store: Store, domain: str, page: LinkingPage) -> None:
         preview = AS_TASKS.step(f"preview batch {batch}", write_preview, store, chosen, page)
         show_preview(store, preview)
         told = f"Batch {batch} is ready: {preview.size}; {preview.time}. Annotators see it when you release it."
-        wait_for_coordinator(store, batch_slug(batch), told)
         form = go_form(preview, review.problem)
-        said = suspend(f"preview-{batch}-{review.looks}", form)
+        said = wait_for_coordinator(store, batch_slug(batch), told, f"preview-{batch}-{review.looks}", form)
         filters = said.model_dump(include=set(SourceFilter.model_fields))
         AS_TASKS.step(f"filter batch {batch}", take_review, store, chosen, batch, filters, said.go)
 
@@ -245,7 +244,6 @@ def ask_coordinator(store: Store, batch: int, feedback: Feedback) -> FeedbackFor
         f"The memos of batch {batch} are ready. Talk with the annotators, then resume this run here or with "
         f"`abcdlink feedback start {store.key}`."
     )
-    wait_for_coordinator(store, feedback_slug(batch), told)
     form = form_for(store, feedback).with_initial_data(
         description=f"Edit what is added to the guidelines after batch {batch} (Markdown). Lines that begin with "
         "> DRAFT are left out; if nothing else remains, the guidelines stay as they are. Each case can become an "
@@ -253,4 +251,4 @@ def ask_coordinator(store: Store, batch: int, feedback: Feedback) -> FeedbackFor
         clarifications=feedback.draft,
     )
     # One fixed key: Prefect suspends once for it; if the run is killed later, the form is read again.
-    return suspend(f"feedback-{batch}", form)
+    return wait_for_coordinator(store, feedback_slug(batch), told, f"feedback-{batch}", form)

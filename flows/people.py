@@ -50,7 +50,6 @@ from labelstudio_config.pages.qualify import GoldPage, QualificationPage
 from labelstudio_config.pages.rate import RatingPage
 from tasks.execution import AS_TASKS
 from tasks.running import key, table
-from tasks.runs import suspend
 
 Batches = Annotated[list[Annotated[int, Field(ge=1)]], Field(max_length=20)]
 
@@ -206,14 +205,13 @@ def decide(store: Store, best: list[Applicant]) -> Qualified:
     error_text = ""
     for attempt in count(1):
         told = f"Resume it with the chosen applicants, or use `abcdlink qualify confirm {store.key}`."
-        wait_for_coordinator(store, QUALIFY_SLUG, told)
         form = Approval.with_initial_data(
             description=f"{error_text}Who may judge batches? Pseudonyms or accounts of applicants, as in the table "
             "under Artifacts. The proposal is filled in.",
             qualified=[one.annotator for one in best],
         )
         # The same key in every process: the form is read again if the run is killed afterwards.
-        answer = suspend(f"decision-{attempt}", form)
+        answer = wait_for_coordinator(store, QUALIFY_SLUG, told, f"decision-{attempt}", form)
         try:
             return confirm(store, answer.qualified)
         except InputError as error:

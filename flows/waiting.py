@@ -33,7 +33,7 @@ from labelstudio_config.progress import ProjectProgress
 from labelstudio_config.run import read_pushed, surroundings
 from tasks.projects import look, pull, push
 from tasks.running import key
-from tasks.runs import suspend
+from tasks.runs import Form, suspend
 
 if TYPE_CHECKING:
     from prefect import Flow
@@ -151,32 +151,41 @@ def wait_for_annotators(store: Store, slug: str, or_resumed: str = "") -> None:
     while not (progress := look(store.key, slug)).complete:
         pushed = read_pushed(store, slug)
         show_project(store.key, pushed)
-        wait_for(store, str(flow_run.id), str(flow_run.flow_name), WaitsFor.ANNOTATORS, slug)
-        show_what_now(store, str(flow_run.id))
-        get_run_logger().info(
-            "%s waits for people at %s (%d of %d tasks done). This run is suspended now and continues by itself when "
-            "they are done%s.",
-            slug,
-            pushed.url,
-            progress.done,
-            progress.tasks,
-            f", or when it is resumed: {or_resumed}" if or_resumed else "",
-        )
+        with noted(store, WaitsFor.ANNOTATORS, slug):
+            get_run_logger().info(
+                "%s waits for people at %s (%d of %d tasks done). This run is suspended now and continues by itself "
+                "when they are done%s.",
+                slug,
+                pushed.url,
+                progress.done,
+                progress.tasks,
+                f", or when it is resumed: {or_resumed}" if or_resumed else "",
+            )
+            # One fixed key: Prefect suspends once for it, so resuming the run ends the wait. Else a new key each time:
+            # resuming is only a hint, completeness decides.
+            suspend(f"{slug}-annotators" if or_resumed else f"{slug}-{uuid4()}")
         if or_resumed:
-            # One fixed key: Prefect suspends once for it, so resuming the run ends the wait.
-            suspend(f"{slug}-annotators")
             progress = progress.model_copy(update={"complete": True})
             break
-        # A new key each time: resuming is only a hint, completeness decides.
-        suspend(f"{slug}-{uuid4()}")
     show_progress(store, str(flow_run.id), slug, progress)
 
 
-def wait_for_coordinator(store: Store, slug: str, told: str) -> None:
-    """Record and log that this run is about to wait for the coordinator; the flow provides the form."""
-    wait_for(store, str(flow_run.id), str(flow_run.flow_name), WaitsFor.COORDINATOR, slug)
-    show_what_now(store, str(flow_run.id))
-    get_run_logger().info("%s This run is suspended now.", told)
+def wait_for_coordinator(store: Store, slug: str, told: str, key: str, form: type[Form]) -> Form:
+    """Suspend this run until the coordinator has filled in a form; ``key``: see ``suspend``."""
+    with noted(store, WaitsFor.COORDINATOR, slug):
+        get_run_logger().info("%s This run is suspended now.", told)
+        return suspend(key, form)
+
+
+@contextmanager
+def noted(store: Store, kind: WaitsFor, slug: str = "", told: str = "") -> Iterator[None]:
+    """Note what this run waits for before the block suspends it and, where that is over already, that it is at work."""
+    this_run = str(flow_run.id), str(flow_run.flow_name)
+    wait_for(store, *this_run, kind, slug, told)
+    show_what_now(store, this_run[0])
+    yield
+    wait_for(store, *this_run, WaitsFor.NOBODY, slug)
+    show_what_now(store, this_run[0])
 
 
 PAUSE = "llm-batch"
@@ -195,12 +204,11 @@ def waiting_for_answers() -> Iterator[None]:
     except AnswersPendingError as pending:
         if not deployment.id:
             raise
-        store, corpus = open_run(str(flow_run.parameters["run"])), pending.corpus
-        wait_for(store, str(flow_run.id), str(flow_run.flow_name), WaitsFor.LLM, told=corpus)
-        show_what_now(store, str(flow_run.id))
-        get_run_logger().info("This run waits for the LLM batch on the %s pairs and continues by itself.", corpus)
-        # A new key each time: resuming is only a hint, the batch decides.
-        suspend(f"{PAUSE} {corpus} {uuid4()}")
+        corpus = pending.corpus
+        with noted(open_run(str(flow_run.parameters["run"])), WaitsFor.LLM, told=corpus):
+            get_run_logger().info("This run waits for the LLM batch on the %s pairs and continues by itself.", corpus)
+            # A new key each time: resuming is only a hint, the batch decides.
+            suspend(f"{PAUSE} {corpus} {uuid4()}")
 
 
 def batch_waited_for(suspended: FlowRun) -> str:

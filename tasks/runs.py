@@ -30,12 +30,15 @@ from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL
 from prefect.states import AwaitingRetry
 
 from abcdlink.errors import InputError, ServiceError
-from abcdlink.store import Store
-from abcdlink.waiting import WaitsFor, all_waiting
+from abcdlink.store import Store, open_run
+from abcdlink.waiting import WaitsFor, all_waiting, waiting_of
+from abcdlink.waiting import wait_for as note
 
 MOST_RESTARTS = 5
 """Most restarts within a day of a run whose process died."""
 GONE = "Its process was gone"
+DROPS = "drops"
+"""The flow that is the work of no one run, though it is given one."""
 
 PAGE = 200
 
@@ -196,10 +199,11 @@ def start(deployment: str, parameters: dict[str, Any], idempotency_key: str | No
     """
     from prefect.deployments import run_deployment
 
+    flow = deployment.partition("/")[0]
     # The name that the flow will take when it starts; set now, so that it is found while it waits for a worker.
-    name = f"{deployment.partition('/')[0]} {parameters['run']}" if "run" in parameters else None
+    name = f"{flow} {parameters['run']}" if "run" in parameters else None
     try:
-        return run_deployment(  # type: ignore[return-value]
+        flow_run: FlowRun = run_deployment(  # type: ignore[assignment]
             deployment,
             parameters=parameters,
             timeout=0,
@@ -215,8 +219,18 @@ def start(deployment: str, parameters: dict[str, Any], idempotency_key: str | No
             raise
         why = str(error.response.json()["detail"]).rpartition("Validation failed for ")[2]
         why = why.replace(". Failure reason", "")
-        msg = f"a setting of the flow {deployment.partition('/')[0]} is invalid: {why}"
+        msg = f"a setting of the flow {flow} is invalid: {why}"
         raise InputError(msg, "`--help` says what the options take") from None
+    if name and flow != DROPS:
+        note_start(open_run(str(parameters["run"])), flow, flow_run)
+    return flow_run
+
+
+def note_start(store: Store, flow: str, flow_run: FlowRun) -> None:
+    """Note that a flow is at work from the moment that it is started: its process takes seconds to say so itself."""
+    noted = waiting_of(store, flow)
+    if flow_run.state and flow_run.state.is_scheduled() and (noted is None or noted.flow_run != str(flow_run.id)):
+        note(store, str(flow_run.id), flow, WaitsFor.NOBODY, noted.slug if noted else "")
 
 
 def start_once(deployment: str, parameters: dict[str, Any], idempotency_key: str) -> FlowRun:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
 
@@ -12,6 +14,8 @@ import httpx
 import pytest
 from prefect.client.schemas import FlowRun
 from prefect.exceptions import PrefectHTTPStatusError
+from prefect.input import RunInput
+from prefect.states import Completed, Scheduled
 
 from abcdlink import rate
 from abcdlink.corpus.io import read_corpus_from, write_corpus, write_corpus_to
@@ -27,7 +31,8 @@ from abcdlink.stages.candidates import batches_of, overlap_of
 from abcdlink.stages.feedback import end_feedback
 from abcdlink.stages.intake import describe_run
 from abcdlink.store import Store, open_run
-from abcdlink.waiting import WaitsFor, is_closed, wait_for
+from abcdlink.waiting import WaitsFor, is_closed, wait_for, waiting_of
+from flows import waiting
 from flows.commands import status
 from labelstudio_config.attendance import note_people_progress
 from labelstudio_config.pages.annotate import LinkingPage
@@ -351,6 +356,38 @@ def test_what_a_flow_would_refuse_is_refused_before_it_starts(
     for words in (("qualify", "start", "new", "--links", "3"), ("rate", "start", "harbour", "--synthetic", "3")):
         with pytest.raises(InputError, match="other settings"):
             call(*words)
+
+
+def test_a_flow_is_at_work_from_the_moment_that_it_is_started(run: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    describe_run(run, find_domain("news"))
+    begun = FlowRun(id=uuid4(), flow_id=uuid4(), state=Scheduled())
+    monkeypatch.setattr("tasks.runs.reach_server", lambda: None)
+    monkeypatch.setattr("prefect.deployments.run_deployment", lambda *_, **__: begun)
+    call("annotate", "start", "harbour")
+    assert called("status", "harbour")["items"][0]["headline"] == "The flow annotate is running"
+    for state, newest in ((Scheduled(), str(begun.id)), (Completed(), "f2")):
+        begun.state = state
+        wait_for(run, newest, "annotate", WaitsFor.ANNOTATORS)  # the flow was faster, or this start is an older one
+        call("annotate", "start", "harbour")
+        assert (noted := waiting_of(run, "annotate"))
+        assert (noted.flow_run, noted.kind) == (newest, WaitsFor.ANNOTATORS)
+
+
+def test_a_flow_is_at_work_again_as_soon_as_it_has_its_answer(run: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    kinds: list[WaitsFor | None] = []
+
+    def look(*_: object) -> None:
+        kinds.append(getattr(waiting_of(run, "annotate"), "kind", None))
+
+    for name, value in (
+        ("flow_run", SimpleNamespace(id="f1", flow_name="annotate")),
+        ("get_run_logger", logging.getLogger),
+        ("show_what_now", look),
+        ("suspend", look),
+    ):
+        monkeypatch.setattr(f"flows.waiting.{name}", value)
+    waiting.wait_for_coordinator(run, feedback_slug(1), "The memos are ready.", "feedback-1", RunInput)
+    assert kinds == [WaitsFor.COORDINATOR, WaitsFor.COORDINATOR, WaitsFor.NOBODY]
 
 
 def test_a_setting_that_prefect_refuses_is_one_clear_error(run: Store, monkeypatch: pytest.MonkeyPatch) -> None:
