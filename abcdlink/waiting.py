@@ -32,7 +32,7 @@ class Waiting(Record):
     """What a flow run waits for.
 
     ``slug``: the project at which it waits, or waited last. ``at``: since when; ``None`` in runs of earlier versions.
-    ``told``: why it failed, or what an LLM is asked about.
+    ``told``: why it failed, what an LLM is asked about, or how far its work is.
     """
 
     flow_run: str
@@ -46,6 +46,13 @@ def wait_for(store: Store, flow_run: str, flow: str, kind: WaitsFor, slug: str =
     """Note what a flow run is doing, or is about to wait for."""
     waiting = Waiting(flow_run=flow_run, kind=kind, slug=slug, at=datetime.now(UTC), told=told)
     store.write_record(waiting_file(flow), waiting)
+
+
+def note_progress(store: Store, flow: str, told: str) -> None:
+    """Note how far a flow's work is, if it is at work."""
+    waiting = waiting_of(store, flow)
+    if waiting and waiting.kind is WaitsFor.NOBODY and waiting.told != told:
+        store.write_record(waiting_file(flow), waiting.model_copy(update={"told": told}))
 
 
 def waiting_of(store: Store, flow: str) -> Waiting | None:

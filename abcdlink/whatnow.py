@@ -15,18 +15,23 @@ from abcdlink.feedback.guidelines import domain_has_changed
 from abcdlink.going_on import Item, Line, WhatNow
 from abcdlink.layout import (
     AGREEMENT,
+    BENCHMARK,
+    GENERATION,
     GOLD_SLUG,
     JUDGMENTS,
+    NATURAL,
     POOL_COUNTS,
     QUALIFY_SLUG,
     REPORT,
+    SHORTLIST,
+    VALIDATION,
     batch_file,
     batch_of,
     is_feedback,
 )
 from abcdlink.qualify import QUALIFIED
-from abcdlink.stage_progress import STAGES, progress_of, stages_of
 from abcdlink.stages.batch_preview import preview_of, review_of
+from abcdlink.stages.shortlist import is_quick
 from abcdlink.store import Store
 from abcdlink.waiting import PeopleProgress, Waiting, WaitsFor, all_waiting, people_progress
 
@@ -39,6 +44,16 @@ OF_PEOPLE = {
     "adjudicate": "An adjudicator decides where annotators differ",
     "coding": "Coders sort wrong predictions into patterns",
 }
+
+STAGES = {
+    "corpus": f"{NATURAL}/pairs.jsonl",
+    "generate": GENERATION,
+    "validate": VALIDATION,
+    "benchmark": BENCHMARK,
+    "shortlist": SHORTLIST,
+    "candidates": POOL_COUNTS,
+}
+"""Stage before annotation -> the file that it ends with."""
 
 
 class Surroundings(Record):
@@ -79,7 +94,8 @@ def item_of(store: Store, flow: str, waiting: Waiting, around: Surroundings) -> 
             headline = f"The flow {flow} failed"
             lines = _how_to_fix(store, flow, waiting.told)
         case _:
-            headline, lines = _at_work(store, flow)
+            headline = _at_work(store, flow)
+            lines = [Line(text=as_sentences(waiting.told) or "Nobody needs to do anything now")]
     if around.pages and waiting.flow_run:
         lines = [*lines, Line(text="Run page", link=f"{around.pages}{waiting.flow_run}")]
     return Item(flow=flow, kind=waiting.kind, headline=headline, lines=tuple(lines))
@@ -208,14 +224,18 @@ def about_guidelines(store: Store, batch: int) -> list[Line]:
     return [Line(text=f"{OTHER_GUIDELINES}. {last}")]
 
 
-def _at_work(store: Store, flow: str) -> tuple[str, list[Line]]:
+def stages_of(store: Store) -> list[str]:
+    """Return the stages of a run before annotation, in their order."""
+    skipped = {"generate", "validate", "benchmark"} if is_quick(store.manifest) else set()
+    return [name for name in STAGES if name not in skipped]
+
+
+def _at_work(store: Store, flow: str) -> str:
     stages = stages_of(store)
     stage = next((name for name in stages if not store.exists(STAGES[name])), None)
     if stage is None or flow not in {"start", "bootstrap", *STAGES}:
-        return f"The flow {flow} is running", [Line(text="Nobody needs to do anything now")]
-    place = f"step {stages.index(stage) + 1} of {len(stages)} before annotation"
-    lines = [Line(text=text) for text in progress_of(store, stage)] or [Line(text="Nobody needs to do anything now")]
-    return f"The stage {stage} is running ({place})", lines
+        return f"The flow {flow} is running"
+    return f"The stage {stage} is running (step {stages.index(stage) + 1} of {len(stages)} before annotation)"
 
 
 def _all_judged(store: Store) -> bool:

@@ -22,10 +22,13 @@ from prefect.artifacts import (
 from prefect.client.schemas import TaskRun
 from prefect.client.schemas.objects import State
 from prefect.exceptions import Pause
+from prefect.runtime import flow_run
 from prefect.task_runners import ProcessPoolTaskRunner, TaskRunner, ThreadPoolTaskRunner
 
 from abcdlink.errors import AbcdlinkError, InputError, ServiceError
 from abcdlink.settings import Settings, get_settings
+from abcdlink.store import open_run
+from abcdlink.waiting import note_progress
 
 LOGGERS = ("prefect.flow_runs", "prefect.task_runs", "prefect.engine")
 """Loggers with which Prefect reports failed runs."""
@@ -90,19 +93,26 @@ SECONDS_BETWEEN_UPDATES = 2.0
 
 
 def prefect_progress(items: Iterable[T], label: str, total: int | None = None) -> Iterator[T]:
-    """Yield the items and keep a progress artifact on the run page up to date."""
+    """Yield the items and keep a progress artifact on the run page, and *What now*, up to date."""
     length = total if total is not None else (len(items) if isinstance(items, Sized) else None)
     artifact = cast("UUID", create_progress_artifact(progress=0.0, description=label))
+    say_how_far(f"{label}: 0 of {length}" if length else label)
     shown = time.monotonic()
     for done, item in enumerate(items):
         if length and time.monotonic() - shown > SECONDS_BETWEEN_UPDATES:
-            shown = time.monotonic()
-            update_progress_artifact(
-                artifact, progress=100.0 * done / length, description=f"{label}: {done} of {length}"
-            )
+            shown, told = time.monotonic(), f"{label}: {done} of {length}"
+            update_progress_artifact(artifact, progress=100.0 * done / length, description=told)
+            say_how_far(told)
         yield item
     all_done = f"{label}: {length} of {length}" if length else label
     update_progress_artifact(artifact, progress=100.0, description=all_done)
+    say_how_far("")
+
+
+def say_how_far(told: str) -> None:
+    """Note in the run's folder how far this flow is, for *What now*."""
+    if run := flow_run.parameters.get("run"):
+        note_progress(open_run(str(run)), str(flow_run.flow_name), told)
 
 
 Runner = TaskRunner[Any]

@@ -106,7 +106,7 @@ def decide_part(
     pairs = parts[part]
     before = _smaller_part(store, corpus_name, approach, part)
     offered = _offered(store, corpus, corpus_name, approach, pairs) if before is None else _passed_on(before, pairs)
-    label = f"{approach.name} on {corpus_name}, part {part + 1} of {len(parts)}"
+    label = f"pairs decided by {approach.name} ({corpus_name}, part {part + 1} of {len(parts)})"
     decisions = tuple(
         decision for pair in progress(pairs, label) for decision in linker.decide(pair, corpus, offered[pair.id])
     )

@@ -108,7 +108,7 @@ def look_at_part(
     linker.check()
     decisions = tuple(
         decision
-        for pair in progress(drafts.pairs, f"Second look by {llm.settings.llm_model}, part {part + 1}")
+        for pair in progress(drafts.pairs, f"pairs judged again by {llm.settings.llm_model} (part {part + 1})")
         for decision in linker.decide(
             pair,
             drafts,

@@ -12,25 +12,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from abcdlink.domain import SourceFilter, make_domain
-from abcdlink.evaluation.shortlist import Shortlist
 from abcdlink.feedback.guidelines import clarify, guidelines_for
 from abcdlink.layout import (
     AGREEMENT,
     JUDGMENTS,
     POOL_COUNTS,
-    SHORTLIST,
     batch_file,
     batch_slug,
     feedback_slug,
-    generation_part,
 )
-from abcdlink.linking.records import Approach, ApproachKind
 from abcdlink.qualify import QUALIFIED, Qualified
 from abcdlink.report import write_report
-from abcdlink.stage_progress import progress_of
 from abcdlink.stages.batch_preview import PREVIEW, REVIEW, BatchPreview, Review
 from abcdlink.store import Store, all_runs, open_run
-from abcdlink.waiting import PeopleProgress, Person, WaitsFor, keep_people_progress, wait_for
+from abcdlink.waiting import PeopleProgress, Person, WaitsFor, keep_people_progress, note_progress, wait_for
 from abcdlink.whatnow import Surroundings, what_now
 from tests.helpers.example_run import example_run, take_in
 
@@ -190,21 +185,17 @@ def test_a_failure_says_why_and_how_to_continue(run: Store) -> None:
     assert "abcdlink start spring --corpus FOLDER" in text(run)
 
 
-def test_a_running_stage_counts_documents(run: Store) -> None:
+def test_a_running_stage_says_how_far_it_is(run: Store) -> None:
     take_in(run)
-    run.note("inputs", {"generate": {"documents": 6}})
     wait_for(run, "f1", "bootstrap", WaitsFor.NOBODY)
-    assert "The stage generate is running (step 2 of 6 before annotation)" in text(run)
-    for part, done in enumerate((4, 6)):
-        run.write_text(generation_part(part), "{}")
-        assert f"{done} of 6 documents generated" in text(run)
-
-
-def test_candidates_of_an_llm_are_counted_from_its_first_pair(run: Store) -> None:
-    run.note("corpus", {"pairs": 3})
-    llm = Approach(kind=ApproachKind.LLM, retriever="bm25", cutoff=5, prompt_mode=4)
-    run.write_record(SHORTLIST, Shortlist(first=llm, reasons=()))
-    assert list(progress_of(run, "candidates")) == [f"{llm.name} has decided 0 of 3 pairs"]
+    stage = "The stage generate is running (step 2 of 6 before annotation)."
+    assert text(run) == f"{stage}\n  Nobody needs to do anything now."
+    began, told = what_now(run).since, "Generate by sentence, part 1 of 2: 3 of 4"
+    note_progress(run, "bootstrap", told)
+    assert (text(run), what_now(run).since) == (f"{stage}\n  {told}.", began)
+    wait_for(run, "f1", "bootstrap", WaitsFor.LLM, told="synthetic")
+    note_progress(run, "bootstrap", told)
+    assert "a batch of questions on the synthetic pairs" in text(run)
 
 
 def test_what_comes_next_when_nothing_runs(run: Store, tmp_path: Path) -> None:
