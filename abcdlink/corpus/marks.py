@@ -132,7 +132,7 @@ WORDS_IN = {
 }
 """By language, what ``sentencex`` takes for an abbreviation within a sentence but ends one where a capital follows."""
 MEASURED = regex.compile(
-    r"(?:\d[ \u00a0]?(?:mins?|hrs?|s(?:ecs?|egs?)?|h|wks?|mo|mths?|yrs?|[kcmµ]?m|[kmµ]?g|[cmµ]?[lL]|t|[kM]?V|k?Hz)"
+    r"(?:\d[ \u00a0]?(?:mins?|hrs?|s(?:ecs?|egs?)?|[dh]|wks?|mo|mths?|yrs?|[kcmµ]?m|[kmµ]?g|[cmµ]?[lL]|t|[kM]?V|k?Hz)"
     r"|(?<!\d\d)(?:\d|[.,])\d[ \u00a0]C|(?<!\d{4})(?<=\d)[ \u00a0](?:[км]?г|[ксм]?м|м?л|ч|мин|сек|нед|руб))"  # noqa: RUF001 - Cyrillic
     rf"\.\s+(?=[{OPENING}]*\p{{Lu}})"
 )

@@ -170,7 +170,7 @@ def _is_boundary(text: str, following: str, goes_on: re.Pattern[str] | None, car
         goes_on and goes_on.search(before) and regex.match(r"\p{Lu}|\d", after)
     )
     shortened = marks.NEVER_LAST.search(before) or marks.NEVER_LAST_ELSEWHERE.search(before)
-    abbreviated = titled or shortened or (marks.BEFORE_NUMBERS.search(before) and re.match(r"(?:No\. )?\W?\d", after))
+    numbered = marks.BEFORE_NUMBERS.search(before) and re.match(r"(?:No\. )?[\W_]*\d", after)
     # (1) one. (2) two. (3) three.
     marked = marks.LIST_MARK.match(before) or marks.UNCUT.fullmatch(before)
     listed = marked or marks.LABELLED.match(before) or (marks.MARKED_PART.match(after) and marks.MARKED.search(before))
@@ -182,6 +182,7 @@ def _is_boundary(text: str, following: str, goes_on: re.Pattern[str] | None, car
         or marks.NEXT_ITEM.match(after)
         or marks.DOTTED_ENDS.search(f"{before} {after}")
     )
+    abbreviated = titled or shortened or numbered
     return not (touching or goes_on_small or dashed or abbreviated or listed or spoken or halved or wordless)
 
 

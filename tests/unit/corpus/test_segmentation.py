@@ -228,6 +228,7 @@ def test_hard_boundaries_are_found_with_few_false_ones(rules):
         ("de", ["Fragen: a. Warum?", "b. Wieso?", "Viele, d. h. Kinder, kamen (Anm. d. Red.)."]),
         ("de", ["Die Fa. Müller zahlt 5 Euro zzgl. MwSt. an Frau Weiß, geb. Klein.", "Birnen usw.", "Der Rest fehlt."]),
         ("de", ["Dann folgen 15 Min. Ruhezeit und 2 Std. Fahrt.", "Danach wird gebacken."]),
+        ("en", ["Signed this day of Sept. ...... 2026.", "Give it for 5 d.", "In allergy, for 5–7 d.", "Then stop."]),
         ("en", ["He has run the mill for 2 yrs. 4 mths. and taught Yr. 8 from Sept. 2023–Jul. 2024.", "Then he left."]),
         (
             "en",
