@@ -55,7 +55,10 @@ class Work(NamedTuple):
 
 
 class Pages:
-    """Adds the script to every page (it only acts on pages from abcdlink), and sends annotators to their own page."""
+    """Adds the script to every page (it only acts on pages from abcdlink), and looks after people who arrive.
+
+    It sends them to their own page, and no late answer logs them out.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self._get_response = get_response
@@ -66,6 +69,10 @@ class Pages:
         answer = self._answer(request)
         if has_arrived:
             answer.delete_cookie(platform.WAITING)
+        if not request.user.is_authenticated:
+            # The session is in a cookie, which a slow answer to what was asked before a log-in (for an icon, say)
+            # would replace by one without an account.
+            request.session.modified = False
         return answer
 
     def _answer(self, request: HttpRequest) -> HttpResponse:

@@ -342,6 +342,13 @@ def test_invalid_accounts_are_clear_errors(client: Client, label_studio: LabelSt
         log_in(f"http://127.0.0.1:{free_port()}", "a@example.org", "whatever")
 
 
+def test_an_answer_to_what_a_page_asked_for_before_a_log_in_does_not_undo_it(client: Client) -> None:
+    for path in ("/sw.js", "/api/projects", "/favicon.ico", "/user/login/"):
+        assert "sessionid" not in httpx.get(f"{client.url}{path}", timeout=60).cookies
+    with annotator(client) as session:
+        assert "sessionid" in session.get("/api/projects").cookies
+
+
 def test_an_annotator_works_with_their_own_token(client: Client) -> None:
     for name in ("ada", "ben"):
         with annotator(client, name) as session, closing(with_own_token(session)) as connection:
