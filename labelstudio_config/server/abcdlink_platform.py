@@ -29,9 +29,7 @@ HOME = "/abcdlink/"
 PARAMETERS = {"participant_id": "PROLIFIC_PID", "study_id": "STUDY_ID", "session_id": "SESSION_ID"}
 ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 WAITING, DAY = "abcdlink_participant", 24 * 60 * 60
-"""Signed cookie with the ids of someone who has not logged in yet. Label Studio keeps the session in a cookie as well,
-which each answer sets again: a slow answer to an earlier request, for an icon say, would bring the session back to what
-it was before the ids came."""
+"""Signed cookie with the ids of someone who has not logged in yet, and so has no session: see ``Pages``."""
 FINISH = "https://app.prolific.com/submissions/complete?cc="
 ADDRESS = "{}@email.prolific.com"
 """The anonymous e-mail address that Prolific gives each participant."""
