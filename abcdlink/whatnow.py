@@ -35,6 +35,8 @@ from abcdlink.stages.shortlist import is_quick
 from abcdlink.store import Store
 from abcdlink.waiting import PeopleProgress, Waiting, WaitsFor, all_waiting, people_progress
 
+CANCELLED = "was cancelled"
+"""What Prefect and we say of a flow that somebody stopped."""
 OF_PEOPLE = {
     "qualify": "Applicants judge the gold pairs",
     GOLD_SLUG: "An expert links the gold pairs",
@@ -91,7 +93,7 @@ def item_of(store: Store, flow: str, waiting: Waiting, around: Surroundings) -> 
             headline = f"The LLM answers a batch of questions on the {waiting.told} pairs"
             lines = [Line(text="The run continues on its own when the batch is done, within a day")]
         case WaitsFor.FIX:
-            headline = f"The flow {flow} failed"
+            headline = f"The flow {flow} {'was cancelled' if CANCELLED in waiting.told else 'failed'}"
             lines = _how_to_fix(store, flow, waiting.told)
         case _:
             headline = _at_work(store, flow)
@@ -103,7 +105,7 @@ def item_of(store: Store, flow: str, waiting: Waiting, around: Surroundings) -> 
 
 def _how_to_fix(store: Store, flow: str, told: str) -> list[Line]:
     why = as_sentences(told.rstrip(".")) or "See its log"
-    again = "Once the cause is fixed, continue where it stopped"
+    again = "Continue where it stopped" if CANCELLED in told else "Once the cause is fixed, continue where it stopped"
     lines = [Line(text=why), Line(text=again, command=f"abcdlink continue {store.key}")]
     if flow == "start" and not store.exists(STAGES["corpus"]):
         lines.append(Line(text="Or with other settings", command=f"abcdlink start {store.key} --corpus FOLDER"))

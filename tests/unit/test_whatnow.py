@@ -183,6 +183,9 @@ def test_a_failure_says_why_and_how_to_continue(run: Store) -> None:
     ]
     wait_for(run, "f1", "start", WaitsFor.FIX, told="no corpus")
     assert "abcdlink start spring --corpus FOLDER" in text(run)
+    wait_for(run, "f1", "bootstrap", WaitsFor.FIX, told="Flow run was cancelled.")
+    assert "The flow bootstrap was cancelled." in text(run)
+    assert "  Continue where it stopped: abcdlink continue spring" in text(run)
 
 
 def test_a_running_stage_says_how_far_it_is(run: Store) -> None:
