@@ -14,14 +14,14 @@ from labelstudio_config.pages import title_of
 from labelstudio_config.pages.boundaries import boundary_project, boundary_tasks, segmentations_in
 from labelstudio_config.projects import push_tasks
 from tests.browser.window import close_guidelines, close_window, picture
-from tests.helpers import builders
+from tests.helpers.builders import document
 from tests.helpers.pulls import read_project
 
 ATTACK = "<img src=x onerror=alert(1)> {{idx}} $doc_title &amp; <b>bold</b>"
 SIZE = 60
 
 
-def document(name: str) -> Document:
+def long_document(name: str) -> Document:
     texts = [
         "The bridge was closed by Capt.",
         "J. Lindqvist on Monday.",
@@ -31,10 +31,10 @@ def document(name: str) -> Document:
     texts += [
         f"Sentence number {n} of a long document tells what was decided and what it costs." for n in range(SIZE - 5)
     ]
-    return builders.document(name, [*texts, ATTACK], "s{n}")
+    return document(name, [*texts, ATTACK], "s{n}")
 
 
-DOCUMENTS = {name: document(name) for name in ("one", "two")}
+DOCUMENTS = {name: long_document(name) for name in ("one", "two")}
 ASKED = [AskedDocument(key=f"key-{name}", document=name) for name in DOCUMENTS]
 
 

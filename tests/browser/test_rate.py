@@ -26,7 +26,7 @@ DOCUMENTS = [
 ]
 
 
-def corpus(kind: PairKind, sentences: int) -> Corpus:
+def corpus_of_kind(kind: PairKind, sentences: int) -> Corpus:
     text = "Sentence number {} tells what was decided, by whom, and what it will cost the town in the years to come."
     texts = [text.format(n) for n in range(sentences - 1)]
     documents = {
@@ -37,7 +37,10 @@ def corpus(kind: PairKind, sentences: int) -> Corpus:
     return Corpus(name="c", documents=documents, pairs=[pair])
 
 
-CORPORA = {PairKind.SYNTHETIC: corpus(PairKind.SYNTHETIC, 8), PairKind.NATURAL: corpus(PairKind.NATURAL, 150)}
+CORPORA = {
+    PairKind.SYNTHETIC: corpus_of_kind(PairKind.SYNTHETIC, 8),
+    PairKind.NATURAL: corpus_of_kind(PairKind.NATURAL, 150),
+}
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import numpy as np
 
 from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.retrieval import get_retriever, rank_corpus
-from tests.helpers.scripted import Scripted, document
+from tests.helpers.scripted import Scripted, scripted_document
 
 BASE = ("jaccard", "bm25-stemmed", "all-minilm-l6-v2")
 WORDS = [
@@ -28,7 +28,7 @@ def made_corpus(seed=0, pairs=9, name="made"):
             f"A {topics[i]} at {topics[i].title()} {noise[5 + i]}." if i < 5 else f"And {noise[5 + i]}." for i in order
         ]
         gold = {f"s{i}": (f"s{int(np.flatnonzero(order == i)[0])}",) for i in range(4)}
-        documents |= {f"a{n}": document(f"a{n}", sources), f"b{n}": document(f"b{n}", targets)}
+        documents |= {f"a{n}": scripted_document(f"a{n}", sources), f"b{n}": scripted_document(f"b{n}", targets)}
         rows.append(Pair(id=f"p{n}", source=f"a{n}", target=f"b{n}", links=gold))
         linked = np.array([[j in {int(t[1:]) for t in gold.get(f"s{i}", ())} for j in range(7)] for i in range(5)])
         dense[f"a{n}", f"b{n}"] = (0.5 * linked + random.normal(0, 0.4, linked.shape)).tolist()

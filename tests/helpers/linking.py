@@ -18,7 +18,7 @@ SETUPS = tuple(Setup)
 TOO_LONG = error(400, "This model's maximum context length is 10 tokens", code="context_length_exceeded")
 
 
-def document(name, count):
+def numbered_document(name, count):
     return builders.document(name, [f"{name} says {n}." for n in range(count)], "{name}{n}")
 
 
@@ -28,14 +28,16 @@ def corpus_of(a, b):
 
 def numbered_corpus(pairs):
     """Return pairs of 3 source and 4 target sentences, each with one gold link."""
-    documents = {f"{end}{i}": document(f"{end}{i}-", size) for end, size in (("a", 3), ("b", 4)) for i in range(pairs)}
+    documents = {
+        f"{end}{i}": numbered_document(f"{end}{i}-", size) for end, size in (("a", 3), ("b", 4)) for i in range(pairs)
+    }
     documents = [one.model_copy(update={"id": name}) for name, one in documents.items()]
     linked = (Pair(id=f"p{i}", source=f"a{i}", target=f"b{i}", links={f"a{i}-0": (f"b{i}-1",)}) for i in range(pairs))
     return builders.corpus(linked, *documents)
 
 
 PAIR = Pair(id="p", source="a", target="b")
-A, B = document("a", 12), document("b", 20)
+A, B = numbered_document("a", 12), numbered_document("b", 20)
 CORPUS = corpus_of(A, B)
 
 

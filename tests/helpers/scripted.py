@@ -29,14 +29,14 @@ class Scripted(Retriever):
         return np.array(self._scores[source.id, target.id], float)
 
 
-document = partial(builders.document, ids="s{n}")
+scripted_document = partial(builders.document, ids="s{n}")
 
 
 @st.composite
 def scripted_corpora(draw):
     """Draw a corpus with gold links and scores with many ties; documents recur across pairs."""
     sizes = draw(st.lists(st.integers(1, 6), min_size=2, max_size=4))
-    documents = {f"d{n}": document(f"d{n}", ["text"] * size) for n, size in enumerate(sizes)}
+    documents = {f"d{n}": scripted_document(f"d{n}", ["text"] * size) for n, size in enumerate(sizes)}
     names = st.sampled_from(sorted(documents))
     ends = draw(st.lists(st.tuples(names, names), min_size=1, max_size=5, unique=True))
     pairs, scores = [], {}

@@ -6,11 +6,11 @@ from functools import cache
 
 import numpy as np
 
-from tests.helpers.scripted import document
+from tests.helpers.scripted import scripted_document
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "fire", "smoke", "price", "rose", "the", "query", ":"]
 SENTENCES = ["fire", "the price rose", "smoke", "fire", "smoke the fire"]
-SOURCE, TARGET = document("a", SENTENCES[:2]), document("b", SENTENCES[1:])
+SOURCE, TARGET = scripted_document("a", SENTENCES[:2]), scripted_document("b", SENTENCES[1:])
 
 
 def tiny_bert(folder, head, seed=0, **changes):

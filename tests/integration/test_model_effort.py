@@ -12,7 +12,7 @@ import pytest
 from abcdlink.errors import InputError
 from abcdlink.retrieval import encoders, get_retriever, models
 from abcdlink.settings import get_settings
-from tests.helpers.scripted import document
+from tests.helpers.scripted import scripted_document
 from tests.helpers.tiny_models import SENTENCES, WORDS, close, mean, products, scores, tiny_bert, unit
 
 
@@ -24,7 +24,7 @@ def test_a_sentence_is_encoded_once_and_kept_on_disk(sentence_model, tmp_path, m
     encoders._load.cache_clear()
     np.testing.assert_array_equal(scores(kept), before)
     with pytest.raises(InputError, match=re.escape(f"{folder} cannot be loaded")):
-        kept.prepare([document("c", ["rose"])])
+        kept.prepare([scripted_document("c", ["rose"])])
 
 
 def test_two_models_or_two_sides_share_no_vectors(bert, sentence_model, tmp_path, as_hub):
@@ -52,8 +52,8 @@ def test_long_sentences_are_cut_at_the_maximum_length(bert, as_hub):
     as_hub("contriever", hub=bert)
     retriever = get_retriever("contriever")
     long, longer = "fire " * 510, "fire " * 510 + "price rose " * 500
-    retriever.prepare([document("l", [long, longer])])
-    product = retriever.score(*[document("l", [long, longer])] * 2)
+    retriever.prepare([scripted_document("l", [long, longer])])
+    product = retriever.score(*[scripted_document("l", [long, longer])] * 2)
     np.testing.assert_allclose(product, product[0, 0], rtol=1e-4)
 
 
@@ -80,13 +80,13 @@ def test_cut_sentences_are_counted_when_embedded_and_when_found(short):
     assert expected == 2
     for name in (f"st:{short}", f"st:{short}"):
         retriever = get_retriever(name)
-        retriever.prepare([document("l", [*LONG, *LONG])])
+        retriever.prepare([scripted_document("l", [*LONG, *LONG])])
         assert (retriever.effort.truncated, retriever.effort.truncated_pairs, retriever.effort.max_length) == (
             expected,
             0,
             LIMIT,
         )
-    retriever.prepare([document("s", ["smoke", LONG[0]])])
+    retriever.prepare([scripted_document("s", ["smoke", LONG[0]])])
     assert (retriever.effort.truncated, retriever.effort.max_length) == (0, LIMIT)
 
 
@@ -94,7 +94,7 @@ def test_an_instruction_counts_towards_the_length_of_source_sentences(bert, sent
     as_hub("sfr-mistral", hub=sentence_model, instruction="query: ")
     monkeypatch.setitem(models.MODELS, "sfr-mistral", models.MODELS["sfr-mistral"]._replace(max_length=LIMIT))
     retriever = get_retriever("sfr-mistral")
-    retriever.prepare([document("l", LONG)])
+    retriever.prepare([scripted_document("l", LONG)])
     assert lengths(bert, [(f"query: {text}",) for text in LONG]) == [10, 11, 5, 24]
     assert retriever.effort.truncated == 3
     assert retriever.effort.max_length == LIMIT
@@ -105,22 +105,22 @@ def test_a_sentence_cut_by_either_of_two_encoders_counts_once(bert, short, as_hu
     for limit, expected in ((LIMIT, 2), (6, 3)):
         monkeypatch.setitem(models.MODELS, "dragon-plus", models.MODELS["dragon-plus"]._replace(max_length=limit))
         retriever = get_retriever("dragon-plus")
-        retriever.prepare([document("l", LONG)])
+        retriever.prepare([scripted_document("l", LONG)])
         assert (retriever.effort.truncated, retriever.effort.max_length) == (expected, limit)
 
 
 def test_sparse_models_count_cut_sentences_too(tmp_path):
     folder = tiny_bert(tmp_path / "mlm", "BertForMaskedLM", max_position_embeddings=LIMIT)
     retriever = get_retriever(f"sparse:{folder}")
-    retriever.prepare([document("l", LONG)])
+    retriever.prepare([scripted_document("l", LONG)])
     assert (retriever.effort.truncated, retriever.effort.max_length) == (2, LIMIT)
 
 
 def test_a_cross_encoder_counts_sentence_pairs_since_it_was_prepared(tmp_path):
     folder = tiny_bert(tmp_path / "cross", "BertForSequenceClassification", num_labels=1, max_position_embeddings=LIMIT)
     source, target = (
-        document("a", ["fire", "smoke", "fire smoke price"]),
-        document("b", ["the", "fire rose the", "rose"]),
+        scripted_document("a", ["fire", "smoke", "fire smoke price"]),
+        scripted_document("b", ["the", "fire rose the", "rose"]),
     )
     both = lengths(folder, [(one, other) for one in source.texts for other in target.texts])
     expected = sum(length > LIMIT for length in both)
@@ -145,14 +145,14 @@ def test_warmed_sentences_are_found_with_their_cost(sentence_model, monkeypatch)
     warm = get_retriever(name)
     close(scores(warm), products(*[lambda text: unit(mean(sentence_model, text))] * 2))
     part = get_retriever(name)
-    part.prepare([document("c", ["rose"])])
+    part.prepare([scripted_document("c", ["rose"])])
     assert 0 < part.effort.kept_seconds < warm.effort.kept_seconds
 
 
 def test_threads_can_share_a_model(sentence_model, tmp_path):
     folder = tiny_bert(tmp_path / "cross", "BertForSequenceClassification", num_labels=1)
     texts = [f"{one} {other} {last}" for one in WORDS[5:10] for other in WORDS[5:10] for last in WORDS[5:10]]
-    parts = [document(f"d{start}", texts[start : start + 10]) for start in range(0, 60, 10)]
+    parts = [scripted_document(f"d{start}", texts[start : start + 10]) for start in range(0, 60, 10)]
 
     def work(part):
         results = []
@@ -183,7 +183,7 @@ def test_a_fusion_loads_a_model_shared_by_two_parts_once(sentence_model, as_hub,
 
 def test_identical_sentences_have_identical_scores(sentence_model):
     retriever = get_retriever(f"st:{sentence_model}")
-    scores_of = document("a", SENTENCES * 7)
+    scores_of = scripted_document("a", SENTENCES * 7)
     retriever.prepare([scores_of])
     product = retriever.score(scores_of, scores_of)
     for place, text in enumerate(scores_of.texts):

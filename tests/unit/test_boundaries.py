@@ -28,7 +28,7 @@ from abcdlink.store import Store, open_run
 from abcdlink.whatnow import what_now
 from labelstudio_config.pages.annotate import candidate_id
 from labelstudio_config.pages.boundaries import HIDDEN, NOTHING, BoundaryPage, boundary_project, boundary_tasks
-from tests.helpers import builders
+from tests.helpers.builders import document
 from tests.helpers.command_line import call
 from tests.helpers.pulls import OneProject, read_project
 
@@ -40,20 +40,16 @@ LINES = [
 ]
 
 
-def document(*texts: str, name: str = "d") -> Document:
-    return builders.document(name, texts, "s{n}")
-
-
-def corpus(*documents: Document, links: dict[str, tuple[str, ...]] | None = None) -> Corpus:
+def corpus_of(*documents: Document, links: dict[str, tuple[str, ...]] | None = None) -> Corpus:
     pairs = [Pair(id="p", source=documents[0].id, target=documents[-1].id, links=links)]
     return Corpus(name="c", documents={one.id: one for one in documents}, pairs=pairs)
 
 
-OTHER = document("Another one.", "And one more.", name="other")
+OTHER = document("other", ["Another one.", "And one more."], "s{n}")
 
 
 def test_sentences_are_joined_split_and_left_out() -> None:
-    made, problems = segment(document(*LINES), {"s1"}, {"s2"}, ["It will be", "nobody knows"])
+    made, problems = segment(document("d", LINES, "s{n}"), {"s1"}, {"s2"}, ["It will be", "nobody knows"])
     assert problems == []
     assert [(piece.text, piece.kept) for piece in made.pieces] == [
         ("The bridge was closed by Capt. J. Lindqvist on Monday.", True),
@@ -62,7 +58,7 @@ def test_sentences_are_joined_split_and_left_out() -> None:
         ("It will be opened in May;", True),
         ("nobody knows by whom.", True),
     ]
-    after = apply_segmentations(corpus(document(*LINES), OTHER), [made])
+    after = apply_segmentations(corpus_of(document("d", LINES, "s{n}"), OTHER), [made])
     assert [(s.id, s.text) for s in after.documents["d"].sentences] == [
         ("s0", "The bridge was closed by Capt. J. Lindqvist on Monday."),
         ("s3", "It is 90 years old."),
@@ -88,7 +84,7 @@ def test_impossible_changes_are_reported_and_the_rest_are_made(
     joined: set[str], dropped: set[str], begins: list[str], problem: str
 ) -> None:
     made, problems = segment(
-        document(*LINES, "So be it, or be it not."), {*joined, "s1"}, dropped, [*begins, "It will"]
+        document("d", [*LINES, "So be it, or be it not."], "s{n}"), {*joined, "s1"}, dropped, [*begins, "It will"]
     )
     (said,) = problems
     assert problem in said
@@ -108,11 +104,11 @@ TEXTS = st.lists(
 def test_whatever_is_ticked_no_letter_is_changed_or_lost(
     texts: list[str], joined: set[int], dropped: set[int], begins: list[str]
 ) -> None:
-    before = document(*texts)
+    before = document("d", texts, "s{n}")
     made, _ = segment(before, {f"s{i}" for i in joined}, {f"s{i}" for i in dropped}, begins)
     letters = lambda some: "".join("".join(text.split()) for text in some)  # noqa: E731
     assert letters(piece.text for piece in made.pieces) == letters(texts)
-    after = apply_segmentations(corpus(before, OTHER), [made])
+    after = apply_segmentations(corpus_of(before, OTHER), [made])
     kept = letters(piece.text for piece in made.pieces if piece.kept)
     if kept:
         assert letters(after.documents["d"].texts) == kept
@@ -126,33 +122,33 @@ def test_whatever_is_ticked_no_letter_is_changed_or_lost(
 
 
 def test_documents_with_other_text_or_with_links_stay_unchanged() -> None:
-    made, _ = segment(document(*LINES), {"s1"}, (), [])
-    changed = document(*LINES[:3], "Something else.")
-    after = apply_segmentations(corpus(changed, OTHER), [made])
+    made, _ = segment(document("d", LINES, "s{n}"), {"s1"}, (), [])
+    changed = document("d", [*LINES[:3], "Something else."], "s{n}")
+    after = apply_segmentations(corpus_of(changed, OTHER), [made])
     assert after.documents["d"] == changed
     assert "its text has changed" in after.refused[0].reason
-    linked = corpus(document(*LINES), OTHER, links={"s1": ("s0",)})
+    linked = corpus_of(document("d", LINES, "s{n}"), OTHER, links={"s1": ("s0",)})
     after = apply_segmentations(linked, [made])
     assert after.documents["d"] == linked.documents["d"]
     assert "gold links name sentences" in after.refused[0].reason
-    elsewhere = corpus(document(*LINES), OTHER, links={"s3": ("s0",)})
+    elsewhere = corpus_of(document("d", LINES, "s{n}"), OTHER, links={"s3": ("s0",)})
     assert len(apply_segmentations(elsewhere, [made]).documents["d"].sentences) == 3
     with pytest.raises(InputError, match="no document of the segmentation"):
-        apply_segmentations(corpus(OTHER, OTHER), [made])
+        apply_segmentations(corpus_of(OTHER, OTHER), [made])
     with pytest.raises(InputError, match="two segmentations"):
         apply_segmentations(linked, [made, made])
 
 
 def test_another_segmentation_of_the_same_text_is_corrected_too() -> None:
     made = Segmentation(document="d", pieces=(Segment(text="One two."), Segment(text="Three four.")))
-    after = apply_segmentations(corpus(document("One", "two. Three", "four."), OTHER), [made])
+    after = apply_segmentations(corpus_of(document("d", ["One", "two. Three", "four."], "s{n}"), OTHER), [made])
     assert [(s.id, s.text) for s in after.documents["d"].sentences] == [("s0", "One two."), ("s1", "Three four.")]
 
 
 @pytest.fixture
 def store(isolated_home: Path) -> Store:
     run = open_run("look")
-    write_corpus_to(run, "natural", corpus(document(*LINES), OTHER))
+    write_corpus_to(run, "natural", corpus_of(document("d", LINES, "s{n}"), OTHER))
     return run
 
 
@@ -198,7 +194,7 @@ def test_answers_become_a_new_version_of_the_corpus_and_are_applied_again(store:
     assert len(store.read_json("boundaries/anomalies.json")) == 1
     made = read_corpus_from(store, CORRECTED)
     assert [s.id for s in made.documents["d"].sentences] == ["s0", "s3", "s3.2"]
-    assert read_corpus_from(store, "natural").documents["d"] == document(*LINES)
+    assert read_corpus_from(store, "natural").documents["d"] == document("d", LINES, "s{n}")
     # The import command applies the file to a new import of the same text.
     whole = {"id": "p", "source": {"id": "d", "sentences": LINES}, "target": {"id": "other", "sentences": OTHER.texts}}
     (tmp_path / "pairs.jsonl").write_text(json.dumps({"pair": "p", **{k: v for k, v in whole.items() if k != "id"}}))
@@ -216,7 +212,7 @@ def test_answers_become_a_new_version_of_the_corpus_and_are_applied_again(store:
 
 
 def test_no_task_reveals_a_name_or_id_and_texts_are_escaped() -> None:
-    hostile = document("<img src=x onerror=alert(1)>", "Text sid-9.", name="doc-bilby")
+    hostile = document("doc-bilby", ["<img src=x onerror=alert(1)>", "Text sid-9."], "s{n}")
     asked = [AskedDocument(key="k", document="doc-bilby")]
     (task,) = boundary_tasks(asked, {"doc-bilby": hostile}).values()
     sent = json.dumps(task)

@@ -14,28 +14,28 @@ from abcdlink.stages.generate import run_validation
 from abcdlink.store import open_run
 from abcdlink.validation import Validation, cliffs_delta, style_of, validate
 from abcdlink.validation.style import mtld, type_token_ratio
-from tests.helpers import builders
+from tests.helpers.builders import document
 
 DOMAIN = find_domain("news")
 
 
-def corpus(kind, *pairs):
+def corpus_of_kind(kind, *pairs):
     documents, made = {}, []
     for number, (source, target, links) in enumerate(pairs):
         for side, texts in (("a", source), ("b", target)):
-            documents[f"{side}{number}"] = builders.document(f"{side}{number}", texts)
+            documents[f"{side}{number}"] = document(f"{side}{number}", texts)
         made.append(Pair(id=str(number), source=f"a{number}", target=f"b{number}", kind=kind, links=links))
     return Corpus(name="c", documents=documents, pairs=made)
 
 
-NATURAL = corpus(PairKind.NATURAL, (["One two three four.", "Five six seven eight nine ten."], ["Zero."], None))
+NATURAL = corpus_of_kind(PairKind.NATURAL, (["One two three four.", "Five six seven eight nine ten."], ["Zero."], None))
 
 
 def test_measures_are_what_they_claim():
     source = ["Red cats sleep all day.", "Dogs bark.", "Birds sing in the morning."]
     target = ["Red cats run.", "A bird sang."]
     result = validate(
-        corpus(PairKind.SYNTHETIC, (source, target, {"0": ("0", "1"), "1": (), "2": ("1",)})), NATURAL, DOMAIN
+        corpus_of_kind(PairKind.SYNTHETIC, (source, target, {"0": ("0", "1"), "1": (), "2": ("1",)})), NATURAL, DOMAIN
     )
     assert (result.pairs, result.links) == (1, 3)
     assert result.counts["synthetic"].links_per_linked_source == pytest.approx(1.5)
@@ -51,20 +51,16 @@ def test_measures_are_what_they_claim():
     assert result.measures["words of a sentence, natural"] == pytest.approx(5)
 
 
-def document(*texts):
-    return builders.document("d", texts)
-
-
 def test_the_type_token_ratio_does_not_fall_with_document_length():
     text = " ".join(f"w{i % 50}" for i in range(100))
-    assert type_token_ratio(document(text)) == type_token_ratio(document(*[text] * 5)) == pytest.approx(0.5)
+    assert type_token_ratio(document("d", [text])) == type_token_ratio(document("d", [text] * 5)) == pytest.approx(0.5)
 
 
 def test_mtld_is_the_mean_length_of_factors():
     # In a, b, a, b, ... the third word lowers the ratio to 2/3, which is below 0.72: factors of three words.
-    assert mtld(document("a b " * 60)) == pytest.approx(3)
-    assert mtld(document(" ".join(f"w{i}" for i in range(49)))) is None
-    varied = document(" ".join(f"w{i * i % 97}" for i in range(200)))
+    assert mtld(document("d", ["a b " * 60])) == pytest.approx(3)
+    assert mtld(document("d", [" ".join(f"w{i}" for i in range(49))])) is None
+    varied = document("d", [" ".join(f"w{i * i % 97}" for i in range(200))])
     assert mtld(varied) > 10
 
 
@@ -73,18 +69,21 @@ def test_flesch_equals_that_of_the_library_on_the_same_text(language):
     texts = ["The cat sat  on the mat.", "It was extraordinarily complicated; nobody understood it."]
     textstat.set_lang(language)
     expected = textstat.flesch_reading_ease(" ".join(" ".join(text.split()) for text in texts))
-    assert style_of([document(*texts)], language).values["flesch"] == (expected,)
+    assert style_of([document("d", texts)], language).values["flesch"] == (expected,)
     textstat.set_lang("en")
 
 
 def test_formulas_for_english_are_not_used_in_other_languages():
-    values = style_of([document("消防队周一救出了三名矿工。")], "zh").values
+    values = style_of([document("d", ["消防队周一救出了三名矿工。"])], "zh").values
     assert not {"flesch", "subjectivity_lexicon", "subjectivity"} & set(values)
     assert values["sentence_length"][0] > 0
 
 
 def test_the_lexicon_tells_opinion_from_fact():
-    opinion, fact = document("What a wonderful, brilliant and awful idea!"), document("The bridge has two bearings.")
+    opinion, fact = (
+        document("d", ["What a wonderful, brilliant and awful idea!"]),
+        document("d", ["The bridge has two bearings."]),
+    )
     values = style_of([opinion, fact]).values["subjectivity_lexicon"]
     assert values[0] > 0.5 > values[1]
 
@@ -92,7 +91,7 @@ def test_the_lexicon_tells_opinion_from_fact():
 def test_missing_classifier_weights_are_reported_and_not_replaced(isolated_home, tmp_path):
     store = open_run("r")
     for name, kind in (("synthetic", PairKind.SYNTHETIC), ("natural", PairKind.NATURAL)):
-        write_corpus_to(store, name, corpus(kind, (["Red cats run far."], ["Dogs bark."], {"0": ("0",)})))
+        write_corpus_to(store, name, corpus_of_kind(kind, (["Red cats run far."], ["Dogs bark."], {"0": ("0",)})))
     result = run_validation(store, DOMAIN)
     (note,) = result.notes
     assert "bert-base-styleclassification-subjective-neutral is not on this machine" in note
@@ -119,7 +118,7 @@ def test_cliffs_delta_counts_which_document_has_the_higher_value():
 
 def test_pictures_show_every_available_measure_by_corpus():
     pair = (["Red cats run far.", "Dogs bark."], ["Dogs."], {"0": ("0",)})
-    made = validation_pictures(validate(corpus(PairKind.SYNTHETIC, pair, pair), NATURAL, DOMAIN))
+    made = validation_pictures(validate(corpus_of_kind(PairKind.SYNTHETIC, pair, pair), NATURAL, DOMAIN))
     assert "Flesch reading ease" in made
     assert "synthetic: median 2.00, from 2.00 to 2.00, 2 documents" in made["sentences"]
     assert "synthetic: source sentences with links 50%" in made["links"]
@@ -141,7 +140,7 @@ def test_results_of_earlier_versions_can_be_read():
     ],
 )
 def test_values_out_of_bounds_are_flagged_in_words(source, target, flag):
-    result = validate(corpus(PairKind.SYNTHETIC, (source, target, {"0": ("0",)})), NATURAL, DOMAIN)
+    result = validate(corpus_of_kind(PairKind.SYNTHETIC, (source, target, {"0": ("0",)})), NATURAL, DOMAIN)
     assert len(result.flags) == 1
     assert flag in result.flags[0]
 
@@ -152,7 +151,7 @@ def test_nothing_to_measure_is_reported_without_an_error():
     assert result.overlap is None
     assert result.styles["synthetic"].mean("sentence_length") is None
     assert result.flags == ("there are no synthetic pairs", "there are no natural documents to compare with")
-    unlinked = validate(corpus(PairKind.SYNTHETIC, (["Red cats run far."], ["Dogs."], {})), NATURAL, DOMAIN)
+    unlinked = validate(corpus_of_kind(PairKind.SYNTHETIC, (["Red cats run far."], ["Dogs."], {})), NATURAL, DOMAIN)
     assert unlinked.flags == ("there are no links in the synthetic pairs",)
 
 

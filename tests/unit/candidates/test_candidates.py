@@ -37,7 +37,7 @@ def rules(
     return PoolRules(mode=mode, sizes=PoolSizes(first=first, second=second), sources=sources)
 
 
-def corpus(targets: list[str] | None = None) -> Corpus:
+def corpus_of(targets: list[str] | None = None) -> Corpus:
     texts = targets if targets is not None else [f"Target sentence number {n}." for n in range(10)]
     pair = Pair(id="p", source="a", target="b")
     return builders.corpus([pair], document("a", SOURCES.values(), "s{n}"), document("b", texts, "t{n}"))
@@ -50,7 +50,7 @@ def decision(targets: tuple[str, ...], source: str = "s0", pair: str = "p", appr
 def build(first: list[Decision], second: list[Decision] | None, labels=LABELS, **changes: Any) -> PoolResult:
     lists = [first] if second is None else [first, second]
     arguments: dict[str, Any] = {
-        "corpus": corpus(),
+        "corpus": corpus_of(),
         "proposals": [Proposals(label, one) for label, one in zip(labels, lists, strict=False)],
         "rules": rules(),
         "distractors": sampled(1, 1),
@@ -76,7 +76,7 @@ def test_a_pair_in_no_batch_is_counted():
 
 
 def test_a_pair_that_repeats_both_texts_of_another_is_not_asked_about_again():
-    once = corpus()
+    once = corpus_of()
     copies = [document(f"{name}2", once.documents[name].texts, f"{name}{{n}}") for name in "ab"]
     pairs = [*once.pairs, Pair(id="q", source="a2", target="b2")]
     twice = builders.corpus(pairs, *once.documents.values(), *copies)
@@ -95,12 +95,12 @@ def test_unknown_ids_are_refused_and_the_rest_is_kept():
 
 
 def test_a_repeat_of_a_proposed_sentence_is_not_a_distractor():
-    result = build([decision(("t0",))], [], corpus=corpus(["Same words.", " Same words. ", "Other words."]))
+    result = build([decision(("t0",))], [], corpus=corpus_of(["Same words.", " Same words. ", "Other words."]))
     assert [(c.target, c.method) for c in result.pools[0].candidates] == [("t0", "retriever"), ("t2", "random")]
 
 
 def test_a_short_target_document_gives_as_many_distractors_as_it_can():
-    result = build([decision(("t0",))], [], corpus=corpus(["Only one."]), distractors=sampled(5, 1))
+    result = build([decision(("t0",))], [], corpus=corpus_of(["Only one."]), distractors=sampled(5, 1))
     assert len(result.pools[0].candidates) == 1
 
 

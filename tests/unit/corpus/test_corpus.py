@@ -24,12 +24,7 @@ from abcdlink.corpus import (
 from abcdlink.errors import InputError
 from abcdlink.folders import LocalFolder
 from abcdlink.store import Store
-from tests.helpers import builders
-from tests.helpers.builders import corpus
-
-
-def document(name: str, *texts: str) -> Document:
-    return builders.document(name, texts)
+from tests.helpers.builders import corpus, document
 
 
 def built(pair: Pair, *documents: Document) -> Corpus:
@@ -40,7 +35,7 @@ def built(pair: Pair, *documents: Document) -> Corpus:
     return builder.build()
 
 
-A, B = document("a", "One.", "Two."), document("b", "Uno.", "Dos.", "Tres.")
+A, B = document("a", ["One.", "Two."]), document("b", ["Uno.", "Dos.", "Tres."])
 
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=30)
@@ -114,7 +109,7 @@ def test_a_pair_that_loses_all_its_links_does_not_pass_for_one_without_links():
 
 def test_a_duplicate_is_kept_once_and_a_conflicting_id_is_refused():
     builder = CorpusBuilder("c")
-    for each in (A, A, B, document("c", "One."), document("c", "Other.")):
+    for each in (A, A, B, document("c", ["One."]), document("c", ["Other."])):
         builder.add_document("here", each)
     for pair in (
         Pair(id="p", source="a", target="b"),
@@ -151,14 +146,14 @@ def test_many_texts_under_one_id_are_handled_quickly():
     builder = CorpusBuilder("c")
     for number in range(1000):
         pair = Pair(id=str(number), source="a", target="b")
-        builder.add_whole_pair("here", document("a", f"One {number}."), document("b", f"Two {number}."), pair)
+        builder.add_whole_pair("here", document("a", [f"One {number}."]), document("b", [f"Two {number}."]), pair)
     result = builder.build()
     assert (len(result.pairs), len(result.documents), result.notes[0].count) == (1000, 2000, 2 * 999)
     assert result.source_of(result.pairs[999]).id == "a@1000"
 
 
 def test_line_separators_inside_sentences_do_not_end_a_line(tmp_path):
-    odd = document("odd \u2028 id/:é" + "x" * 128, "a\u2028b\u2029c\x85d\ne\tf\ufffd", "*", "*")
+    odd = document("odd \u2028 id/:é" + "x" * 128, ["a\u2028b\u2029c\x85d\ne\tf\ufffd", "*", "*"])
     write_corpus(corpus([], odd), tmp_path)
     assert read_corpus(tmp_path).documents == {odd.id: odd}
     assert len((tmp_path / "documents.jsonl").read_text(encoding="utf-8").split("\n")) == 2

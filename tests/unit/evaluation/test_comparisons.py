@@ -24,7 +24,7 @@ from abcdlink.evaluation.scores import score_ranking
 from abcdlink.linking.records import Approach
 from abcdlink.retrieval import rank_corpus
 from abcdlink.statistics import bootstrap_differences
-from tests.helpers.scripted import Scripted, document, scripted_corpora
+from tests.helpers.scripted import Scripted, scripted_corpora, scripted_document
 
 PAIRS = 15
 RANDOM = np.random.default_rng(3)
@@ -160,7 +160,11 @@ def table_of(rows):
 
 @pytest.fixture
 def corpus():
-    documents = {"a": document("a", "abcdef"), "b": document("b", "ab"), "c": document("c", "abcd")}
+    documents = {
+        "a": scripted_document("a", "abcdef"),
+        "b": scripted_document("b", "ab"),
+        "c": scripted_document("c", "abcd"),
+    }
     links = {f"s{n}": tuple(f"s{i}" for i in range(n)) for n in range(5)}
     pairs = [
         Pair(id="p", source="a", target="c", links=links),
@@ -191,7 +195,7 @@ def test_by_position_in_the_source_document(corpus):
 
 @pytest.mark.parametrize("size", range(1, 9))
 def test_reversing_a_document_reverses_its_thirds(size):
-    text = document("a", "x" * size)
+    text = scripted_document("a", "x" * size)
     links = {s.id: ("s0",) for s in text.sentences}
     corpus = Corpus(name="c", documents={"a": text}, pairs=[Pair(id="p", source="a", target="a", links=links)])
     found = bins(table_of([("p", s.id, 0.5, True) for s in text.sentences]), corpus, Trait.POSITION, "sources")
@@ -202,7 +206,7 @@ def test_reversing_a_document_reverses_its_thirds(size):
 
 def test_by_length_of_the_target_document():
     sizes = [5, 7, 7, 9, 10, 20, 30, 40]
-    documents = {f"d{n}": document(f"d{n}", "x" * size) for n, size in enumerate(sizes)}
+    documents = {f"d{n}": scripted_document(f"d{n}", "x" * size) for n, size in enumerate(sizes)}
     pairs = [Pair(id=f"p{n}", source="d0", target=f"d{n}", links={"s0": ("s0",)}) for n in range(len(sizes))]
     corpus = Corpus(name="c", documents=documents, pairs=pairs)
     rows = [(f"p{n}", "s0", n / 10, True) for n in range(len(sizes))]

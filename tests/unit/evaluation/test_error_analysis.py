@@ -18,19 +18,15 @@ from abcdlink.evaluation.errors import (
 )
 from abcdlink.linking.records import Decision
 from abcdlink.llm.records import Outcome
-from tests.helpers import builders
+from tests.helpers.builders import corpus, document
 from tests.helpers.scripted import scripted_corpora
 
 FALSE, MISSED = ErrorKind.FALSE_LINK, ErrorKind.MISSED_LINK
 PLAIN = Traits(gap=1, content_words=9, alikeness=0.5, distractors=0)
 
 
-def document(name, *texts):
-    return builders.document(name, texts, "{name}{n}")
-
-
 def corpus_of(a, b, links):
-    return builders.corpus([Pair(id="p", source="a", target="b", links=links)], a, b)
+    return corpus([Pair(id="p", source="a", target="b", links=links)], a, b)
 
 
 def decision(source, *targets, outcome=Outcome.OK, approach="x@3"):
@@ -65,17 +61,20 @@ WORDS = {"harbour", "bridge", "collapsed", "gravel", "barge", "struck", "granite
 
 
 def test_the_counts_of_a_source_sentence_equal_counting_by_hand():
-    a = document("a", SOURCE)
+    a = document("a", [SOURCE], "{name}{n}")
     b = document(
         "b",
-        "A barge struck the bridge.",  # gold: 3 of 8 words
-        "Nothing else happened.",
-        "The bridge collapsed.",  # gold: 2 of 8 words
-        "The granite bridge is old.",  # 2 of 9 words: less than the weakest gold link
-        "A gravel barge struck the pier.",  # 4 of 8 words: a distractor
-        *["Nothing."] * 7,
-        "It was rebuilt in May.",
-        "The barge struck granite.",  # 3 of 8 words: a distractor
+        [
+            "A barge struck the bridge.",
+            "Nothing else happened.",
+            "The bridge collapsed.",
+            "The granite bridge is old.",
+            "A gravel barge struck the pier.",
+            *["Nothing."] * 7,
+            "It was rebuilt in May.",
+            "The barge struck granite.",
+        ],
+        "{name}{n}",
     )
     corpus = corpus_of(a, b, {"a0": ("b2", "b0")})
     analysis = analyse_errors(corpus, [decision("a0", "b4")])
@@ -89,14 +88,17 @@ def test_the_counts_of_a_source_sentence_equal_counting_by_hand():
 
 
 def test_a_distractor_needs_a_word_in_common():
-    a = document("a", SOURCE)
-    b = document("b", "Nobody knows why.", "Rain fell.", "The barge.")
+    a = document("a", [SOURCE], "{name}{n}")
+    b = document("b", ["Nobody knows why.", "Rain fell.", "The barge."], "{name}{n}")
     analysis = analyse_errors(corpus_of(a, b, {"a0": ("b0",)}), [decision("a0")])
     assert analysis.errors[0].traits.distractors == 1  # the gold link has similarity 0, and so has b1
 
 
 def test_errors_show_both_neighbourhoods_in_document_order():
-    a, b = document("a", *(f"Alpha {i}." for i in range(9))), document("b", *(f"Beta {i}." for i in range(9)))
+    a, b = (
+        document("a", (f"Alpha {i}." for i in range(9)), "{name}{n}"),
+        document("b", (f"Beta {i}." for i in range(9)), "{name}{n}"),
+    )
     corpus = corpus_of(a, b, {"a0": ("b8", "b1"), "a4": ("b4",)})
     decisions = [decision("a0", "b5", "b1"), decision("a4", "b4"), decision("a8", "b0")]
     analysis = analyse_errors(corpus, decisions)
@@ -116,7 +118,7 @@ def test_errors_show_both_neighbourhoods_in_document_order():
 
 
 def test_unanswered_sources_are_counted_but_are_not_errors():
-    a, b = document("a", "One.", "Two.", "Three."), document("b", "One.", "Two.")
+    a, b = document("a", ["One.", "Two.", "Three."], "{name}{n}"), document("b", ["One.", "Two."], "{name}{n}")
     corpus = corpus_of(a, b, {"a0": ("b0",), "a1": ("b1",)})
     decisions = [decision("a0", outcome=Outcome.REFUSED), decision("a1", outcome=Outcome.MISSING_IDS)]
     analysis = analyse_errors(corpus, decisions)
@@ -126,7 +128,10 @@ def test_unanswered_sources_are_counted_but_are_not_errors():
 
 
 def test_an_error_counts_for_every_pattern_it_shows():
-    a, b = document("a", "It was so.", SOURCE), document("b", *(f"Beta {i}." for i in range(9)))
+    a, b = (
+        document("a", ["It was so.", SOURCE], "{name}{n}"),
+        document("b", (f"Beta {i}." for i in range(9)), "{name}{n}"),
+    )
     corpus = corpus_of(a, b, {"a0": ("b0", "b8")})
     counts = analyse_errors(corpus, [decision("a0", "b3"), decision("a1", "b1")]).counts()
     ambiguous_and_scattered = {
@@ -145,13 +150,13 @@ def test_an_error_counts_for_every_pattern_it_shows():
 
 
 def test_pairs_with_unknown_links_are_left_out():
-    a, b = document("a", "One."), document("b", "Two.")
+    a, b = document("a", ["One."], "{name}{n}"), document("b", ["Two."], "{name}{n}")
     assert analyse_errors(corpus_of(a, b, None), [decision("a0", "b0")]).errors == ()
     assert [e.kind for e in analyse_errors(corpus_of(a, b, {}), [decision("a0", "b0")]).errors] == [FALSE]
 
 
 def test_several_approaches_at_once_are_refused():
-    corpus = corpus_of(document("a", "One."), document("b", "Two."), {})
+    corpus = corpus_of(document("a", ["One."], "{name}{n}"), document("b", ["Two."], "{name}{n}"), {})
     with pytest.raises(InputError, match="2 approaches: x@3, y@3"):
         analyse_errors(corpus, [decision("a0"), decision("a0", approach="y@3")])
 

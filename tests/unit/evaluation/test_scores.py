@@ -26,7 +26,7 @@ from abcdlink.linking.decisions import decide_chosen
 from abcdlink.linking.records import Approach, ApproachKind, Decision
 from abcdlink.llm.records import Outcome
 from abcdlink.retrieval import rank_corpus
-from tests.helpers.scripted import Scripted, document, scripted_corpora
+from tests.helpers.scripted import Scripted, scripted_corpora, scripted_document
 
 CUTOFFS = (1, 2, 3, 20)
 MEASURES = ["precision", "recall", "f1"]
@@ -155,7 +155,7 @@ def test_all_sources_scores_equal_a_plain_count_of_links(example, data):
 
 @pytest.fixture
 def corpus():
-    documents = {"a": document("a", ["1", "2", "3"]), "b": document("b", ["1", "2"])}
+    documents = {"a": scripted_document("a", ["1", "2", "3"]), "b": scripted_document("b", ["1", "2"])}
     pair = Pair(id="p", source="a", target="b", links={"s0": ("s0",), "s1": ("s0", "s1"), "s2": ()})
     return Corpus(name="c", documents=documents, pairs=[pair])
 

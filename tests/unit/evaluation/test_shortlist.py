@@ -18,7 +18,7 @@ from abcdlink.evaluation.shortlist import (
     shortlist,
 )
 from abcdlink.linking.records import Approach, ApproachKind, Decision
-from tests.helpers.scripted import document
+from tests.helpers.scripted import scripted_document
 
 SOURCES = 100
 NOISE = np.random.default_rng(8).normal(0, 0.05, SOURCES)
@@ -324,7 +324,11 @@ def test_an_llm_gets_enough_candidates_for_its_retrievers_recall_target():
 
 
 def test_document_length_is_measured_on_the_targets_of_pairs():
-    documents = {"a": document("a", "x" * 9), "b": document("b", "x" * 4), "c": document("c", "x" * 2)}
+    documents = {
+        "a": scripted_document("a", "x" * 9),
+        "b": scripted_document("b", "x" * 4),
+        "c": scripted_document("c", "x" * 2),
+    }
     pairs = [Pair(id=str(n), source="a", target=target) for n, target in enumerate("bbc")]
     corpus = Corpus(name="c", documents=documents, pairs=pairs)
     assert mean_target_sentences(corpus) == pytest.approx(10 / 3)

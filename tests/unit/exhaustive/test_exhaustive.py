@@ -19,7 +19,7 @@ from tests.helpers.builders import document, judgment
 RULES = SourceFilter(min_words=3, exclude=("^Figure",))
 
 
-def corpus(*sizes: int) -> Corpus:
+def corpus_of_sizes(*sizes: int) -> Corpus:
     """Pairs with this many usable source sentences and two that the filters leave out."""
     documents, pairs = {}, []
     for number, size in enumerate(sizes):
@@ -35,7 +35,7 @@ def judged(source: str, target: str, annotator: int, *, link: bool) -> Judgment:
 
 
 def test_a_sample_is_stratified_by_pair_and_leaves_filtered_sources_out():
-    sample = sample_sources(corpus(20, 10, 5, 5), RULES, "run", 13, share=0.2)
+    sample = sample_sources(corpus_of_sizes(20, 10, 5, 5), RULES, "run", 13, share=0.2)
     assert Counter(one.pair for one in sample.sources) == {"p0": 4, "p1": 2, "p2": 1, "p3": 1}
     assert sample.population == 40
     assert sample.filtered == {"fewer than 3 words": 4, "matches the excluded pattern ^Figure": 4}
@@ -44,7 +44,7 @@ def test_a_sample_is_stratified_by_pair_and_leaves_filtered_sources_out():
 
 
 def test_the_sample_depends_only_on_the_seed():
-    first, same, other = (sample_sources(corpus(30, 30), RULES, "run", seed, number=9) for seed in (1, 1, 2))
+    first, same, other = (sample_sources(corpus_of_sizes(30, 30), RULES, "run", seed, number=9) for seed in (1, 1, 2))
     assert first == same
     assert {one.at for one in first.sources} != {one.at for one in other.sources}
 
@@ -52,7 +52,9 @@ def test_the_sample_depends_only_on_the_seed():
 def test_every_source_is_equally_likely():
     draws = 900
     seen = Counter(
-        one.at for seed in range(draws) for one in sample_sources(corpus(1, 2, 7), RULES, "run", seed, number=3).sources
+        one.at
+        for seed in range(draws)
+        for one in sample_sources(corpus_of_sizes(1, 2, 7), RULES, "run", seed, number=3).sources
     )
     assert len(seen) == 10
     # Expected 270 of 900 each; five standard deviations of a binomial are 69.
@@ -60,13 +62,13 @@ def test_every_source_is_equally_likely():
 
 
 def test_the_sample_does_not_look_at_gold_links():
-    plain = corpus(12, 12)
+    plain = corpus_of_sizes(12, 12)
     linked = plain.model_copy(update={"pairs": [p.model_copy(update={"links": {"1": ("2",)}}) for p in plain.pairs]})
     assert sample_sources(plain, RULES, "run", 5, share=0.3) == sample_sources(linked, RULES, "run", 5, share=0.3)
 
 
 def test_task_keys_are_opaque_and_differ_between_runs():
-    one, two = (sample_sources(corpus(9), RULES, run, 5, number=9) for run in ("run", "other"))
+    one, two = (sample_sources(corpus_of_sizes(9), RULES, run, 5, number=9) for run in ("run", "other"))
     keys = [source.key for sample in (one, two) for source in sample.sources]
     assert len(set(keys)) == 18
     assert all(len(key) == 16 and int(key, 16) >= 0 for key in keys)
@@ -85,14 +87,14 @@ def test_task_keys_are_opaque_and_differ_between_runs():
 )
 def test_an_impossible_size_is_refused(given: dict[str, float], problem: str):
     with pytest.raises(InputError, match=problem):
-        sample_sources(corpus(3), RULES, "run", 1, **given)  # type: ignore[arg-type]
+        sample_sources(corpus_of_sizes(3), RULES, "run", 1, **given)  # type: ignore[arg-type]
 
 
 def test_asking_for_more_gives_all_and_no_sources_is_an_error():
-    assert len(sample_sources(corpus(3), RULES, "run", 1, number=99).sources) == 3
-    assert len(sample_sources(corpus(3), RULES, "run", 1, share=0.01).sources) == 1
+    assert len(sample_sources(corpus_of_sizes(3), RULES, "run", 1, number=99).sources) == 3
+    assert len(sample_sources(corpus_of_sizes(3), RULES, "run", 1, share=0.01).sources) == 1
     with pytest.raises(InputError, match="no source sentence"):
-        sample_sources(corpus(0), RULES, "run", 1, share=0.5)
+        sample_sources(corpus_of_sizes(0), RULES, "run", 1, share=0.5)
 
 
 def test_rules_that_need_an_adjudicator_give_no_gold():
@@ -169,9 +171,11 @@ def test_random_targets_of_a_source_do_not_depend_on_other_sources():
 
 
 def test_sources_are_shuffled_if_judging_stops_at_a_number_of_links():
-    plain, stopping = (sample_sources(corpus(30, 30), RULES, "run", 5, share=1, links=links) for links in (None, 4))
+    plain, stopping = (
+        sample_sources(corpus_of_sizes(30, 30), RULES, "run", 5, share=1, links=links) for links in (None, 4)
+    )
     assert stopping.links == 4
     assert {one.key for one in stopping.sources} == {one.key for one in plain.sources}
     assert [one.pair for one in plain.sources] == sorted(one.pair for one in plain.sources)
     assert len({one.pair for one in stopping.sources[:12]}) == 2
-    assert stopping == sample_sources(corpus(30, 30), RULES, "run", 5, share=1, links=4)
+    assert stopping == sample_sources(corpus_of_sizes(30, 30), RULES, "run", 5, share=1, links=4)

@@ -11,7 +11,7 @@ from abcdlink.generation import compare_shape, learn_shape, sizes_of
 from tests.helpers.builders import document
 
 
-def corpus(*lengths_and_links):
+def corpus_of_shape(*lengths_and_links):
     """Return a corpus; each pair is given by the length of its source and its links by position."""
     documents, pairs = {}, []
     for number, (length, links) in enumerate(lengths_and_links):
@@ -73,18 +73,18 @@ def test_short_targets_get_no_more_links_than_they_can_have(targets, shape):
 
 
 def test_a_shape_is_learned_from_pairs_with_links():
-    found = corpus((10, {0: [1, 2], 3: [2], 4: []}), (14, {1: [5]}), (50, None))
+    found = corpus_of_shape((10, {0: [1, 2], 3: [2], 4: []}), (14, {1: [5]}), (50, None))
     shape = learn_shape(found)
     assert shape.sentences == (9, 15)  # mean 12, standard deviation 2
     assert shape.linked == pytest.approx(3 / 24)
     assert shape.targets == pytest.approx(4 / 3)
     assert shape.sources == pytest.approx(4 / 3)
     assert [row.met for row in compare_shape(shape, found)] == [True] * 4
-    denser = corpus((10, {0: [1, 2], 3: [2], 4: [1]}), (14, {1: [5]}))
+    denser = corpus_of_shape((10, {0: [1, 2], 3: [2], 4: [1]}), (14, {1: [5]}))
     assert [row.met for row in compare_shape(shape, denser)] == [True, False, True, False]
-    assert compare_shape(shape, corpus((10, {}))) == ()
+    assert compare_shape(shape, corpus_of_shape((10, {}))) == ()
 
 
 def test_a_corpus_without_links_has_no_shape():
     with pytest.raises(InputError, match="has no links"):
-        learn_shape(corpus((10, {}), (10, None)))
+        learn_shape(corpus_of_shape((10, {}), (10, None)))

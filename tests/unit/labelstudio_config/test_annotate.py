@@ -26,20 +26,16 @@ from labelstudio_config.pages.annotate import (
     controls_of,
     offered,
 )
-from tests.helpers import builders
 from tests.helpers.annotation import as_read
+from tests.helpers.builders import document
 from tests.helpers.pulls import OneProject, pull_batch
 
 RUN = "a-run"
 
 
-def document(name: str) -> Document:
-    return builders.document(name, [f"Text {n}." for n in range(5)], "{name}-{n}")
-
-
 CORPUS = Corpus(
     name="c",
-    documents={name: document(name) for name in ("a", "b", "x", "y")},
+    documents={name: document(name, [f"Text {n}." for n in range(5)], "{name}-{n}") for name in ("a", "b", "x", "y")},
     pairs=[Pair(id="ab", source="a", target="b"), Pair(id="xy", source="x", target="y")],
 )
 

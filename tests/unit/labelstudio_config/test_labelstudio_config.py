@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
 from abcdlink.corpus.io import read_corpus
-from abcdlink.corpus.records import Corpus, Document, Pair
+from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.domain import Domain, find_domain
 from abcdlink.errors import InputError, ServiceError
 from abcdlink.folders import LocalFolder
@@ -28,19 +28,15 @@ from labelstudio_config.client import Client
 from labelstudio_config.pages import TITLE_LIMIT, document_html, guidelines_html
 from labelstudio_config.pages.annotate import batch_title, candidate_id, documents_of, task_data
 from labelstudio_config.simulate import LENIENT, STRICT, Mistakes, gold_of, judge, mark_simulated, mistakes_of
-from tests.helpers import builders
 from tests.helpers.annotation import as_read
+from tests.helpers.builders import document
 from tests.helpers.pulls import OneProject, pull_batch, read_project
 
 RUN = "a-run"
 
 
-def document(name: str, *texts: str) -> Document:
-    return builders.document(name, texts, "{name}-{n}")
-
-
-SOURCE = document("source", "The bridge fell.", "Nobody was hurt.")
-TARGET = document("target", "A bridge collapsed.", "There were no injuries.", "It rained.")
+SOURCE = document("source", ["The bridge fell.", "Nobody was hurt."], "{name}-{n}")
+TARGET = document("target", ["A bridge collapsed.", "There were no injuries.", "It rained."], "{name}-{n}")
 CORPUS = Corpus(
     name="c", documents={"source": SOURCE, "target": TARGET}, pairs=[Pair(id="p", source="source", target="target")]
 )
@@ -69,7 +65,7 @@ class Page(HTMLParser):
 @given(st.lists(st.text(), min_size=1, max_size=5), st.sets(st.integers(0, 4)))
 def test_no_sentence_becomes_html(texts: list[str], marked: set[int]) -> None:
     marks = {f"d-{n}": str(n) for n in marked}
-    html = document_html(document("d", *texts), marks)
+    html = document_html(document("d", texts, "{name}-{n}"), marks)
     page = Page()
     page.feed(html)
     page.close()
@@ -97,7 +93,9 @@ def test_a_task_does_not_depend_on_the_methods(news: Domain) -> None:
 
 
 def test_an_empty_sentence_is_shown_as_such(news: Domain) -> None:
-    data = task_data(pool(), document("source", " \n"), document("target", "*", ""), news, "1 of 9")
+    data = task_data(
+        pool(), document("source", [" \n"], "{name}-{n}"), document("target", ["*", ""], "{name}-{n}"), news, "1 of 9"
+    )
     assert data["source_text"] == "(empty sentence)"
     assert [c["text"] for c in data["candidates"]] == ["0 · *", "1 · (empty sentence)"]
 

@@ -19,7 +19,7 @@ from abcdlink.linking.cutoffs import chosen, cross_fitted, fit_cutoff
 from abcdlink.linking.fitted import FittedCutoff, FittedOn, make_folds
 from abcdlink.linking.records import Aim, CutoffRule
 from abcdlink.retrieval import rank_corpus
-from tests.helpers.scripted import Scripted, document
+from tests.helpers.scripted import Scripted, scripted_document
 
 NOTHING = FittedOn(corpus="other", sources=1, pairs=())
 PARAMETERS = {
@@ -75,7 +75,7 @@ def test_rules_follow_their_formulas(scores, rule):
     documents = {}
     for n, matrix in enumerate(scores):
         documents[f"a{n}"], documents[f"b{n}"] = (
-            document(f"{side}{n}", [f"{side}{n} {i}" for i in range(size)])
+            scripted_document(f"{side}{n}", [f"{side}{n} {i}" for i in range(size)])
             for side, size in (("a", len(matrix)), ("b", len(matrix[0])))
         )
     pairs = [Pair(id=f"p{n}", source=f"a{n}", target=f"b{n}") for n in range(len(scores))]
@@ -94,7 +94,7 @@ def test_rules_follow_their_formulas(scores, rule):
 def test_expected_f1_is_exact_far_down_a_long_table():
     """Two targets at one half are both taken, whatever comes before them."""
     size = 2000
-    documents = {"a": document("a", map(str, range(size))), "b": document("b", ["x", "y", "z"])}
+    documents = {"a": scripted_document("a", map(str, range(size))), "b": scripted_document("b", ["x", "y", "z"])}
     corpus = Corpus(name="long", documents=documents, pairs=[Pair(id="p", source="a", target="b")])
     table = rank_corpus(corpus, Scripted({("a", "b"): [[0.9, 0.1 + n / size / 10, 0.0] for n in range(size)]}))
     cutoff = FittedCutoff(rule=CutoffRule.EXPECTED_F1, parameters={}, fitted_on=NOTHING)
@@ -116,7 +116,7 @@ def ranked(seed, pairs):
     documents, rows, scores = {}, [], {}
     for n in range(pairs):
         for side, size in (("a", 5), ("b", 8)):
-            documents[f"{side}{n}"] = document(f"{side}{n}", [f"{side}{n} {seed} {i}" for i in range(size)])
+            documents[f"{side}{n}"] = scripted_document(f"{side}{n}", [f"{side}{n} {seed} {i}" for i in range(size)])
         gold = random.random((5, 8)) < random.choice([0.05, 0.3], size=(5, 1))
         links = {f"s{i}": tuple(f"s{j}" for j in np.flatnonzero(gold[i])) for i in range(5)}
         rows.append(Pair(id=f"p{n}", source=f"a{n}", target=f"b{n}", links=links))
@@ -159,7 +159,7 @@ def test_a_fitted_threshold_is_the_best_possible(rule, name):
 
 
 def changed(one):
-    return document(one.id, [f"{text}!" for text in one.texts])
+    return scripted_document(one.id, [f"{text}!" for text in one.texts])
 
 
 @pytest.mark.parametrize("aim", list(Aim))
@@ -288,7 +288,7 @@ def test_a_rule_fitted_for_all_sources_leaves_unlinked_ones_alone(rule):
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=6))
 def test_expected_f1_over_all_sources_is_the_best_by_the_formula(p):
-    documents = {"a": document("a", ["x"]), "b": document("b", [f"y{j}" for j in range(len(p))])}
+    documents = {"a": scripted_document("a", ["x"]), "b": scripted_document("b", [f"y{j}" for j in range(len(p))])}
     corpus = Corpus(name="one", documents=documents, pairs=[Pair(id="p", source="a", target="b")])
     table = rank_corpus(corpus, Scripted({("a", "b"): [p]}))
     cutoff = FittedCutoff(rule=CutoffRule.EXPECTED_F1, parameters={}, fitted_on=NOTHING, aim=Aim.ALL_SOURCES)

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from abcdlink.corpus.records import Corpus, Pair
 from abcdlink.errors import InputError
 from abcdlink.linking.fitted import document_fingerprint, make_folds, pair_fingerprints
-from tests.helpers.scripted import document
+from tests.helpers.scripted import scripted_document
 
 
 def corpus_of(ends, texts=None):
     """Return a corpus with one link per pair; ``texts``: document -> sentences, by default its own name."""
     names = dict.fromkeys(name for two in ends for name in two)
-    documents = {name: document(name, (texts or {}).get(name, [f"text of {name}"])) for name in names}
+    documents = {name: scripted_document(name, (texts or {}).get(name, [f"text of {name}"])) for name in names}
     pairs = [Pair(id=f"p{n}", source=a, target=b, links={"s0": ("s0",)}) for n, (a, b) in enumerate(ends)]
     return Corpus(name="little", documents=documents, pairs=pairs)
 
@@ -77,9 +77,11 @@ def test_a_single_fold_is_refused():
 
 
 def test_fingerprints_depend_on_texts_not_ids():
-    assert document_fingerprint(document("a", ["x", "y"])) == document_fingerprint(document("b", ["x", "y"]))
+    assert document_fingerprint(scripted_document("a", ["x", "y"])) == document_fingerprint(
+        scripted_document("b", ["x", "y"])
+    )
     different = [["x", "y"], ["y", "x"], ["xy"], ["x", "y", ""], ["", "xy"], ["x\0y"], ["\ud800"]]
-    assert len({document_fingerprint(document("a", texts)) for texts in different}) == len(different)
+    assert len({document_fingerprint(scripted_document("a", texts)) for texts in different}) == len(different)
 
 
 def test_a_pair_has_a_direction():

@@ -13,7 +13,7 @@ from abcdlink.linking.learned import learn, out_of_fold
 from abcdlink.linking.learners import LEARNERS, base_retrievers
 from abcdlink.retrieval import rank_corpus
 from tests.helpers.learnable import BASE
-from tests.helpers.scripted import Scripted, document
+from tests.helpers.scripted import Scripted, scripted_document
 
 
 def f1(corpus, table):
@@ -47,7 +47,7 @@ def test_the_table_is_like_a_retrievers_and_ties_keep_document_order(made, linke
     texts = ["Fire in Rome.", "Fire in Rome.", "A vote."]
     twins = Corpus(
         name="twins",
-        documents={"a": document("a", ["Fire in Rome."]), "b": document("b", [*texts, *texts])},
+        documents={"a": scripted_document("a", ["Fire in Rome."]), "b": scripted_document("b", [*texts, *texts])},
         pairs=[Pair(id="p", source="a", target="b")],
     )
     flat = rank_corpus(twins, Scripted({("a", "b"): [[0.5] * 6]}))

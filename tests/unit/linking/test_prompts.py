@@ -17,7 +17,7 @@ from abcdlink.linking.prompts import Prompts, prompts_of, refuse_known_examples
 from abcdlink.linking.records import Approach, ApproachKind, Setup
 from abcdlink.llm.client import LLM
 from abcdlink.templates import as_data
-from tests.helpers.linking import SETUPS, A, B, approach, corpus_of, document
+from tests.helpers.linking import SETUPS, A, B, approach, corpus_of, numbered_document
 
 DOMAINS = ("news", "reviews")
 MODES = (1, 2, 3, 4)
@@ -200,7 +200,9 @@ def test_an_unused_document_or_very_short_sentence_does_not_count_as_a_leak(copy
     (copy / "examples.jsonl").write_text(
         '{"source": "a says 1.", "target": "b says 2.", "link": true}\n', encoding="utf-8"
     )
-    refuse_known_examples(find_domain(str(copy)), approach(), corpus_of(document("a", 3), document("b", 3)), "x")
+    refuse_known_examples(
+        find_domain(str(copy)), approach(), corpus_of(numbered_document("a", 3), numbered_document("b", 3)), "x"
+    )
 
 
 def test_a_retriever_has_no_prompts():

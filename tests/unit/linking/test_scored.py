@@ -12,7 +12,7 @@ from abcdlink.linking.cutoffs import cross_fitted
 from abcdlink.linking.decisions import VALID, WORST_FIRST, decide_scored, scored_rankings, verdict_of
 from abcdlink.linking.records import CutoffRule, Decision, Scoring, Setup
 from abcdlink.llm.records import Outcome
-from tests.helpers.linking import PAIR, SETUPS, GivenLLM, agreed, approach, asked_keys, document, said
+from tests.helpers.linking import PAIR, SETUPS, GivenLLM, agreed, approach, asked_keys, numbered_document, said
 
 VOTES = {"scoring": Scoring.VOTES, "samples": 5}
 IDS = ("b1", "b2", "b3")
@@ -223,7 +223,7 @@ def test_a_rule_changes_the_links_and_nothing_else():
 
 def test_a_rule_can_be_fitted_on_scores_even_with_unknown_sources():
     size = range(8)
-    documents = {f"{end}{i}": document(f"{end}{i}-", 3) for end in "ab" for i in size}
+    documents = {f"{end}{i}": numbered_document(f"{end}{i}-", 3) for end in "ab" for i in size}
     documents = {name: one.model_copy(update={"id": name}) for name, one in documents.items()}
     pairs = [Pair(id=f"p{i}", source=f"a{i}", target=f"b{i}", links={f"a{i}-0": (f"b{i}-1",)}) for i in size]
     corpus = Corpus(name="c", documents=documents, pairs=pairs)

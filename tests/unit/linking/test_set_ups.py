@@ -15,7 +15,7 @@ from abcdlink.linking.records import Scoring, Setup
 from abcdlink.llm.client import LLM
 from abcdlink.llm.records import Outcome
 from tests.helpers.fake_llm import error, fits, says
-from tests.helpers.linking import TOO_LONG, A, B, approach, corpus_of, decide, document, shown
+from tests.helpers.linking import TOO_LONG, A, B, approach, corpus_of, decide, numbered_document, shown
 
 PAIRWISE = approach(Setup.PAIRWISE)
 YES, NO = says('{"related": true}'), says('{"related": false}')
@@ -143,7 +143,7 @@ def test_the_key_of_the_thoughts_is_never_a_sentence_id(isolated_home):
     named = Document(id="b", sentences=tuple(Sentence(id=i, text=f"It says {i}.") for i in ("thoughts", "b")))
     answer = says('{"thoughts_": "hm", "thoughts": true, "b": false}')
     decisions, asked = decide(
-        isolated_home, TWO_STEP, {"a0": ("thoughts", "b")}, answer, corpus=corpus_of(document("a", 1), named)
+        isolated_home, TWO_STEP, {"a0": ("thoughts", "b")}, answer, corpus=corpus_of(numbered_document("a", 1), named)
     )
     assert decisions[0].targets == ("thoughts",)
     assert asked[0].schema["required"] == ["thoughts_", "thoughts", "b"]
@@ -167,7 +167,7 @@ def test_the_papers_setting_has_no_such_set_up():
 LLM_ONLY = approach(Setup.LLM_ONLY)
 EVERYTHING = {source_of: tuple(B.position) for source_of in A.position}
 ONE = {"a3": tuple(B.position)}
-SHORT = document("a", 3)
+SHORT = numbered_document("a", 3)
 FEW = {source_of: tuple(B.position) for source_of in SHORT.position}
 
 
@@ -252,7 +252,7 @@ def test_a_window_that_failed_leaves_its_ids_unknown(isolated_home):
 
 
 def test_a_longer_source_document_is_shortened_before_the_target_is_cut(isolated_home):
-    a = document("a", 30)
+    a = numbered_document("a", 30)
     decisions, asked = decide(
         isolated_home, LLM_ONLY, {"a10": tuple(B.position)}, fitting(7, {}, of=a), corpus=corpus_of(a, B)
     )
@@ -262,7 +262,7 @@ def test_a_longer_source_document_is_shortened_before_the_target_is_cut(isolated
 
 
 def test_a_question_that_never_fits_ends_as_too_long_and_unknown(isolated_home):
-    b = document("b", 3)
+    b = numbered_document("b", 3)
     decisions, asked = decide(isolated_home, LLM_ONLY, {"a3": ("b0", "b1", "b2")}, TOO_LONG, corpus=corpus_of(A, b))
     assert (decisions[0].outcome, decisions[0].targets) == (Outcome.TOO_LONG, ())
     assert decisions[0].unknown == ("b0", "b1", "b2")

@@ -11,11 +11,7 @@ from hypothesis import strategies as st
 from abcdlink.corpus import Corpus, Document, Note, Pair, Refusal
 from abcdlink.domain import find_domain
 from abcdlink.preview import MOST_PAIRS, doubt_about, preview, render
-from tests.helpers import builders
-
-
-def document(name: str, *texts: str) -> Document:
-    return builders.document(name, texts)
+from tests.helpers.builders import document
 
 
 def corpus_of(*documents: Document, pairs: int = 1) -> Corpus:
@@ -72,9 +68,9 @@ def test_doubtful_boundaries_are_marked(text, following, doubt):
 
 def test_tasks_and_omissions_are_counted_over_pairs(news):
     source = document(
-        "a", "A long enough sentence about the bridge.", "Too short.", "Read more: all about bridges today."
+        "a", ["A long enough sentence about the bridge.", "Too short.", "Read more: all about bridges today."]
     )
-    corpus = corpus_of(source, document("b", "Another sentence that is long enough."), pairs=3)
+    corpus = corpus_of(source, document("b", ["Another sentence that is long enough."]), pairs=3)
     view = preview(corpus, news, "en", "rules")
     assert (view.tasks, view.left_out.total(), view.sentences) == (3, 6, 4)
     pool = news.settings.pool
@@ -83,29 +79,29 @@ def test_tasks_and_omissions_are_counted_over_pairs(news):
 
 
 def test_a_target_of_several_pairs_is_counted_once(news):
-    source = document("a", "A long enough sentence about the bridge.")
-    view = preview(corpus_of(source, document("b", "Contents", "It is open."), pairs=3), news, "en", "rules")
+    source = document("a", ["A long enough sentence about the bridge."])
+    view = preview(corpus_of(source, document("b", ["Contents", "It is open."]), pairs=3), news, "en", "rules")
     assert view.targets_left_out.total() == 1
 
 
 def test_a_doubtful_end_is_shown_by_its_end(news):
     text = f"{'It is a long way to the bridge, ' * 5}which is on Hill Rd."
-    view = preview(corpus_of(document("a", text, "It is far."), document("b", "It is open.")), news, "en", "rules")
+    view = preview(corpus_of(document("a", [text, "It is far."]), document("b", ["It is open."])), news, "en", "rules")
     shown = view.doubts["ends with what may be an abbreviation"].excerpt(80)
     assert (len(shown), shown[:2], shown[-28:]) == (80, "… ", "bridge, which is on Hill Rd.")
 
 
 def test_a_sentence_shared_by_many_documents_is_marked(news):
     line = "Subscribe to our newsletter for more stories."
-    documents = [document(name, line, f"Document {name} tells something else entirely.") for name in "abcd"]
+    documents = [document(name, [line, f"Document {name} tells something else entirely."]) for name in "abcd"]
     view = preview(corpus_of(*documents), news, "en", "rules")
     assert [(doubt.example, doubt.count) for why, doubt in view.doubts.items() if "documents" in why] == [(line, 4)]
 
 
 def test_the_page_shows_every_refusal_change_and_omission(news):
     corpus = corpus_of(
-        document("a", "A long enough sentence about the bridge.", "and a broken one.", "It is open."),
-        document("b", "Contents", "It is open."),
+        document("a", ["A long enough sentence about the bridge.", "and a broken one.", "It is open."]),
+        document("b", ["Contents", "It is open."]),
     ).model_copy(
         update={"refused": [Refusal(where="x.txt", reason="is bad")], "notes": [Note.of("Files not read", ["y.md"])]}
     )
@@ -125,14 +121,14 @@ def test_the_page_shows_every_refusal_change_and_omission(news):
 
 
 def test_a_large_corpus_is_shown_in_part_and_counted_in_full(news):
-    corpus = corpus_of(document("a", "A long enough sentence here."), document("b", "B."), pairs=MOST_PAIRS + 5)
+    corpus = corpus_of(document("a", ["A long enough sentence here."]), document("b", ["B."]), pairs=MOST_PAIRS + 5)
     view = preview(corpus, news, "en", "rules")
     assert (len(view.pairs), view.tasks) == (MOST_PAIRS, MOST_PAIRS + 5)
     assert f"The first {MOST_PAIRS} of {MOST_PAIRS + 5} pairs" in render(view)
 
 
 def test_documents_without_pairs_are_shown(news):
-    corpus = corpus_of(document("a", "The only sentence."), document("b", "Another one."), pairs=0)
+    corpus = corpus_of(document("a", ["The only sentence."]), document("b", ["Another one."]), pairs=0)
     page = render(preview(corpus, news, "en", "rules"))
     assert "The only sentence." in page
     assert "--targets" in page
@@ -140,7 +136,7 @@ def test_documents_without_pairs_are_shown(news):
 
 def test_a_very_large_corpus_is_sampled_throughout(news, monkeypatch):
     monkeypatch.setattr("abcdlink.preview.MOST_LOOKED_AT", 10)
-    documents = [document(f"d{n}", f"A long enough sentence, number {n}.", f"and {n}.") for n in range(100)]
+    documents = [document(f"d{n}", [f"A long enough sentence, number {n}.", f"and {n}."]) for n in range(100)]
     corpus = corpus_of(*documents)
     pairs = [Pair(id=f"p{n}", source=f"d{n}", target="d0") for n in range(100)]
     view = preview(corpus.model_copy(update={"pairs": pairs}), news, "en", "rules")
@@ -154,11 +150,11 @@ hostile = st.text(st.sampled_from("<>&\"'`{}%# \u202e\u0627\u200b/ax=\n"), min_s
 
 @given(hostile, hostile, hostile)
 def test_no_text_of_a_corpus_becomes_markup(text, name, reason):
-    corpus = corpus_of(document(f"s{name}", text, "x"), document(f"t{name}", text, "y")).model_copy(
+    corpus = corpus_of(document(f"s{name}", [text, "x"]), document(f"t{name}", [text, "y"])).model_copy(
         update={"refused": [Refusal(where=name, reason=reason)], "notes": [Note.of(reason, [name])]}
     )
     page = render(preview(corpus, find_domain("news"), "en", "rules"))
-    harmless = corpus_of(document("a", "x", "x"), document("b", "x", "y")).model_copy(
+    harmless = corpus_of(document("a", ["x", "x"]), document("b", ["x", "y"])).model_copy(
         update={"refused": [Refusal(where="x", reason="x")], "notes": [Note.of("x", ["x"])]}
     )
     assert tags(page) <= tags(render(preview(harmless, find_domain("news"), "en", "rules")))

@@ -82,7 +82,7 @@ def test_invalid_criteria_are_named(news: Domain, tmp_path: Path, text: str | No
     assert "rating.toml" in error.value.problem
 
 
-def corpus(kind: PairKind, pairs: dict[str, tuple[str, str]]) -> Corpus:
+def corpus_of_kind(kind: PairKind, pairs: dict[str, tuple[str, str]]) -> Corpus:
     names = {name for both in pairs.values() for name in both}
     documents = {name: Document(id=name, sentences=(Sentence(id="0", text=f"Text of {name}."),)) for name in names}
     return Corpus(
@@ -92,8 +92,8 @@ def corpus(kind: PairKind, pairs: dict[str, tuple[str, str]]) -> Corpus:
     )
 
 
-MADE = corpus(SYNTHETIC, {f"made-{n}": (f"made-a-{n}", f"b-{n}") for n in range(12)})
-FOUND = corpus(NATURAL, {f"found-{n}": (f"found-a-{n}", f"b-{n}") for n in range(12)})
+MADE = corpus_of_kind(SYNTHETIC, {f"made-{n}": (f"made-a-{n}", f"b-{n}") for n in range(12)})
+FOUND = corpus_of_kind(NATURAL, {f"found-{n}": (f"found-a-{n}", f"b-{n}") for n in range(12)})
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -112,13 +112,13 @@ def test_kinds_are_mixed_and_seeds_differ() -> None:
 
 
 def test_with_few_documents_each_is_rated_once() -> None:
-    twice = corpus(NATURAL, {"x": ("same", "b-0"), "y": ("same", "b-1")})
+    twice = corpus_of_kind(NATURAL, {"x": ("same", "b-0"), "y": ("same", "b-1")})
     documents = sample_documents(MADE, twice, "run", (99, 99), 1)
     assert [one.kind for one in documents].count(NATURAL) == 1
     assert len(documents) == 13
     assert len({one.key for one in documents}) == 13
     with pytest.raises(InputError, match="no synthetic pair"):
-        sample_documents(corpus(SYNTHETIC, {}), twice, "run", (1, 1), 1)
+        sample_documents(corpus_of_kind(SYNTHETIC, {}), twice, "run", (1, 1), 1)
 
 
 def test_natural_counterparts_of_the_synthetic_documents_can_be_chosen() -> None:
@@ -128,7 +128,7 @@ def test_natural_counterparts_of_the_synthetic_documents_can_be_chosen() -> None
     }
     assert len(numbers[SYNTHETIC]) == 6
     assert numbers[SYNTHETIC] == numbers[NATURAL]
-    elsewhere = corpus(NATURAL, {"x": ("a", "other")})
+    elsewhere = corpus_of_kind(NATURAL, {"x": ("a", "other")})
     with pytest.raises(InputError, match="shares a target document with a synthetic"):
         sample_documents(MADE, elsewhere, "run", (1, 1), 1, same_targets=True)
 

@@ -18,7 +18,7 @@ from abcdlink.linking.decisions import decide_chosen, top_k
 from abcdlink.progress import silent
 from abcdlink.retrieval import Effort, get_retriever, rank_corpus, ranked
 from abcdlink.retrieval.registry import FUSIONS, HYBRID, Fusion, read_parts, z_scores
-from tests.helpers.scripted import Scripted, document, scripted_corpora
+from tests.helpers.scripted import Scripted, scripted_corpora, scripted_document
 
 
 def by_hand(scores):
@@ -58,7 +58,7 @@ def test_top_k_takes_the_best_of_every_source_in_any_row_order(example):
 
 
 def test_decisions_survive_parquet_and_name_their_approach():
-    a, b = document("a", ["x"]), document("b", ["y", "z"])
+    a, b = scripted_document("a", ["x"]), scripted_document("b", ["y", "z"])
     corpus = Corpus(name="c", documents={"a": a, "b": b}, pairs=[Pair(id="p", source="a", target="b")])
     file = io.BytesIO()
     rank_corpus(corpus, Scripted({("a", "b"): [[1.0, 2.0]]})).to_parquet(file)
@@ -69,7 +69,7 @@ def test_decisions_survive_parquet_and_name_their_approach():
 
 
 def test_a_source_without_chosen_targets_is_decided_too():
-    a, b = document("a", ["x", "w"]), document("b", ["y", "z"])
+    a, b = scripted_document("a", ["x", "w"]), scripted_document("b", ["y", "z"])
     corpus = Corpus(name="c", documents={"a": a, "b": b}, pairs=[Pair(id="p", source="a", target="b")])
     table = rank_corpus(corpus, Scripted({("a", "b"): [[1.0, 2.0], [4.0, 3.0]]}))
     decisions = decide_chosen("scripted@threshold", table, (table["score"] > 3.5).to_numpy())
@@ -89,7 +89,7 @@ def matrices(draw):
 
 
 def fused(kind, parts, by):
-    source, target = document("a", ["x"] * len(parts[0])), document("b", ["y"] * len(parts[0][0]))
+    source, target = scripted_document("a", ["x"] * len(parts[0])), scripted_document("b", ["y"] * len(parts[0][0]))
     fusion = Fusion("f", by, [Scripted({("a", "b"): part}) for part in parts], FUSIONS[kind])
     fusion.prepare([source, target])
     return fusion.score(source, target)
@@ -161,8 +161,8 @@ def test_an_invalid_name_says_what_is_wrong_and_how_to_write_it(name, problem):
 
 
 def test_a_fusion_by_name_fuses_the_named_parts():
-    source = document("a", ["A fire burned the warehouse.", "Prices rose.", "Nobody was hurt."])
-    target = document("b", ["Warehouse fires were burning.", "The prices of oil rose.", "*", "Prices fell."])
+    source = scripted_document("a", ["A fire burned the warehouse.", "Prices rose.", "Nobody was hurt."])
+    target = scripted_document("b", ["Warehouse fires were burning.", "The prices of oil rose.", "*", "Prices fell."])
     parts = []
     for name in ("bm25-stemmed", "jaccard"):
         part = get_retriever(name)

@@ -17,7 +17,7 @@ from abcdlink.linking.decisions import top_k
 from abcdlink.retrieval import get_retriever, lexical, rank_corpus, ranked
 from abcdlink.retrieval.lexical import normalised_tokens, paper_tokens
 from abcdlink.settings import get_settings
-from tests.helpers.scripted import document
+from tests.helpers.scripted import scripted_document
 
 WORDS = ["The", "the", "fire", "Fire", "fires", "don't", "3,000", "*", "\n", "été", "."]
 LEXICAL = ("bm25", "bm25-stemmed", "jaccard", "hybrid:0.5*jaccard+bm25", "rrf:bm25+2*jaccard")
@@ -29,7 +29,7 @@ documents = st.lists(st.lists(texts, min_size=1, max_size=6), min_size=2, max_si
 
 @given(documents)
 def test_bm25_equals_rank_bm25_with_one_index_per_target_document(contents):
-    several = [document(f"d{n}", content) for n, content in enumerate(contents)]
+    several = [scripted_document(f"d{n}", content) for n, content in enumerate(contents)]
     bm25 = get_retriever("bm25")
     bm25.prepare(several)
     for target in several:
@@ -45,7 +45,7 @@ def test_bm25_equals_rank_bm25_with_one_index_per_target_document(contents):
 
 @given(documents)
 def test_jaccard_is_common_stems_over_all_stems(contents):
-    source, target = document("a", contents[0]), document("b", contents[1])
+    source, target = scripted_document("a", contents[0]), scripted_document("b", contents[1])
     jaccard = get_retriever("jaccard")
     jaccard.prepare([source, target])
     sets = [[set(NORMALISING(text)) for text in texts] for texts in (source.texts, target.texts)]
@@ -66,8 +66,8 @@ def test_cached_tokens_equal_those_of_the_tokenizer(contents):
 
 def test_a_second_run_tokenises_nothing_and_knows_the_cost_of_the_first(monkeypatch):
     several = [
-        document("a", ["A fire burned.", "Prices rose."]),
-        document("b", ["Fires were burning.", "Prices rose."]),
+        scripted_document("a", ["A fire burned.", "Prices rose."]),
+        scripted_document("b", ["Fires were burning.", "Prices rose."]),
     ]
 
     def run(name):
@@ -98,7 +98,7 @@ def test_another_version_of_a_tokenizer_package_has_separate_tokens(monkeypatch)
 
 @given(documents, st.sampled_from(["bm25", "bm25-stemmed", "jaccard"]))
 def test_very_long_documents_are_scored_in_several_steps(contents, name):
-    several = [document(f"d{n}", content) for n, content in enumerate(contents)]
+    several = [scripted_document(f"d{n}", content) for n, content in enumerate(contents)]
     retriever = get_retriever(name)
     retriever.prepare(several)
     whole = [retriever.score(several[0], target) for target in several]
@@ -111,7 +111,7 @@ def test_very_long_documents_are_scored_in_several_steps(contents, name):
 
 @given(documents)
 def test_stemmed_bm25_has_one_idf_over_all_distinct_sentences(contents):
-    several = [document(f"d{n}", content) for n, content in enumerate(contents)]
+    several = [scripted_document(f"d{n}", content) for n, content in enumerate(contents)]
     retriever = get_retriever("bm25-stemmed")
     retriever.prepare(several)
     distinct = [set(NORMALISING(text)) for text in {text for content in contents for text in content}]
@@ -141,7 +141,7 @@ def test_stemmed_bm25_has_one_idf_over_all_distinct_sentences(contents):
 @given(documents, st.sampled_from(LEXICAL), st.integers(1, 30))
 @example([["The The Fire the fire"], ["", "", "The The don't", "The The the Fire", "The the fire fires"]], "bm25", 1)
 def test_identical_sentences_have_identical_scores_and_keep_document_order(contents, name, cutoff):
-    a, b = document("a", contents[0]), document("b", contents[1] * 3)
+    a, b = scripted_document("a", contents[0]), scripted_document("b", contents[1] * 3)
     corpus = Corpus(name="c", documents={"a": a, "b": b}, pairs=[Pair(id="p", source="a", target="b")])
     retriever = get_retriever(name)
     table = rank_corpus(corpus, retriever).astype({"source": str, "target": str})
@@ -157,7 +157,7 @@ def test_identical_sentences_have_identical_scores_and_keep_document_order(conte
 
 
 def test_an_unprepared_pair_has_no_scores():
-    one, other = document("a", ["x"]), document("b", ["y"])
+    one, other = scripted_document("a", ["x"]), scripted_document("b", ["y"])
     for name in LEXICAL:
         retriever = get_retriever(name)
         retriever.prepare([one, other])

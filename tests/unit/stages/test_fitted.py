@@ -37,7 +37,7 @@ LEARNED_AND_RETRIEVER = ShortlistRule(kinds=(ApproachKind.RETRIEVER, ApproachKin
 WORDS = ("harbour", "bridge", "council", "ferry", "repair", "winter", "market", "school", "engine", "tower", "river")
 
 
-def corpus(kind: PairKind, count: int, seed: int) -> Corpus:
+def corpus_of_kind(kind: PairKind, count: int, seed: int) -> Corpus:
     """Pairs of six sentences per side; the first three of each source repeat words of a target sentence."""
     chooser = random.Random(seed)
     documents, pairs = {}, []
@@ -61,8 +61,8 @@ def domain() -> Domain:
 def begin(domain: Domain, synthetic_pairs: int = 12) -> Store:
     store = open_run("r")
     describe_run(store, domain)
-    write_corpus_to(store, NATURAL, corpus(PairKind.NATURAL, 4, 2))
-    write_corpus_to(store, SYNTHETIC, corpus(PairKind.SYNTHETIC, synthetic_pairs, 1))
+    write_corpus_to(store, NATURAL, corpus_of_kind(PairKind.NATURAL, 4, 2))
+    write_corpus_to(store, SYNTHETIC, corpus_of_kind(PairKind.SYNTHETIC, synthetic_pairs, 1))
     return store
 
 
@@ -132,7 +132,7 @@ def test_without_an_llm_the_second_approach_is_a_learned_linker(store: Store) ->
 
 
 def test_a_linker_never_ranks_the_pairs_it_was_fitted_on(store: Store) -> None:
-    synthetic = corpus(PairKind.SYNTHETIC, 12, 1)
+    synthetic = corpus_of_kind(PairKind.SYNTHETIC, 12, 1)
     renamed = [
         pair.model_copy(update={"id": f"new-{n}", "kind": PairKind.NATURAL, "links": None})
         for n, pair in enumerate(synthetic.pairs[:3])
@@ -148,7 +148,7 @@ def test_a_linker_never_ranks_the_pairs_it_was_fitted_on(store: Store) -> None:
 
 def test_a_drop_uses_the_learned_linker(store: Store, domain: Domain) -> None:
     run_shortlist(store, ShortlistRule())
-    drop = open_drop(store, DropResult(corpus=corpus(PairKind.NATURAL, 2, 5)), domain)
+    drop = open_drop(store, DropResult(corpus=corpus_of_kind(PairKind.NATURAL, 2, 5)), domain)
     assert drop.folder.read(model_file(LEARNED)) == store.folder.read(model_file(LEARNED))
     assert run_candidates(drop, domain, PoolPlan(batches=1)).pools > 0
     assert drop.exists(SHORTLIST)
@@ -158,7 +158,9 @@ def test_errors_of_a_fitted_approach_match_its_scores(store: Store) -> None:
     result = next(r for r in read_benchmark(store).approaches if r.approach.name == "jaccard@threshold")
     found = errors_of(store, "jaccard@threshold")
     missed = sum(error.kind == "missed link" for error in found.errors)
-    links = sum(len(targets) for pair in corpus(PairKind.SYNTHETIC, 12, 1).pairs for targets in pair.links.values())
+    links = sum(
+        len(targets) for pair in corpus_of_kind(PairKind.SYNTHETIC, 12, 1).pairs for targets in pair.links.values()
+    )
     assert result.all_sources.recall == pytest.approx(1 - missed / links)
     with pytest.raises(InputError, match="did not score 'bm25@3'"):
         errors_of(store, "bm25@3")

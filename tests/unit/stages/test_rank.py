@@ -89,10 +89,15 @@ def test_parts_give_the_table_of_the_whole(store: Store, retriever: str, pairs_p
 
 
 def test_ids_of_different_pairs_are_categories_in_overall_order() -> None:
-    def document(name: str, *ids: str) -> Document:
+    def document_with(name: str, *ids: str) -> Document:
         return Document(id=name, sentences=tuple(Sentence(id=i, text=f"word{i} other") for i in ids))
 
-    documents = [document("a", "9", "x"), document("b", "2", "9"), document("c", "x", "1"), document("d", "0", "2")]
+    documents = [
+        document_with("a", "9", "x"),
+        document_with("b", "2", "9"),
+        document_with("c", "x", "1"),
+        document_with("d", "0", "2"),
+    ]
     pairs = [Pair(id="p2", source="a", target="b"), Pair(id="p1", source="c", target="d")]
     corpus = Corpus(name="synthetic", documents={d.id: d for d in documents}, pairs=pairs)
     store = open_run("ids")
