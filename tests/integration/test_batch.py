@@ -21,8 +21,8 @@ from tests.helpers.fake_batch import FakeBatch
 from tests.helpers.fake_llm import Request, Response, says
 from tests.helpers.prefect_server import PrefectServer
 from tests.helpers.stack import Stack
+from tests.helpers.synthetic import synthetic
 from tests.helpers.waiting import until
-from tests.integration.test_runners import synthetic
 
 SMALL = {"retrievers": ["bm25"], "learned": [], "rules": [], "cutoffs": [1, 3]}
 PRICES = {"ABCDLINK_LLM_PRICE_PROMPT": "1", "ABCDLINK_LLM_PRICE_COMPLETION": "1"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,7 +12,6 @@ import psutil
 import pytest
 
 from abcdlink.corpus.io import read_corpus_from, write_corpus, write_corpus_to
-from abcdlink.corpus.records import Corpus, Pair, PairKind
 from abcdlink.domain import find_domain
 from abcdlink.errors import InputError
 from abcdlink.layout import labels_file, rank_plan_file
@@ -26,29 +24,16 @@ from abcdlink.stages.rank import RankPlan, read_rankings
 from abcdlink.store import Store
 from tasks.running import task_runner, worker_count
 from tests import ROOT
-from tests.helpers.builders import document
-from tests.helpers.example_run import FACTS
 from tests.helpers.homes import configure
 from tests.helpers.labels import made, run_with_linker
 from tests.helpers.plugin import install_plugin
 from tests.helpers.stack import Stack
+from tests.helpers.synthetic import synthetic
 from tests.helpers.waiting import WAIT, until
 
 PAIRS = 24
 """Enough parts of one pair to kill a process in the middle."""
 MINILM = "all-minilm-l6-v2"
-
-
-def synthetic(pairs: int) -> Corpus:
-    chooser, documents, made = random.Random(pairs), {}, []
-    for number in range(pairs):
-        for side in "ab":
-            texts = (f"{chooser.choice(FACTS)} Item {chooser.randrange(99)}." for _ in range(6))
-            documents[f"{number}{side}"] = document(f"{number}{side}", texts)
-        links = {"0": ("1", "3"), "2": ("2",)}
-        pair = Pair(id=f"p{number}", source=f"{number}a", target=f"{number}b", kind=PairKind.SYNTHETIC, links=links)
-        made.append(pair)
-    return Corpus(name="synthetic", documents=documents, pairs=made)
 
 
 def begin(stack: Stack, key: str, pairs: int, pairs_per_part: int, retrievers: Sequence[str] = ("bm25",)) -> Store:

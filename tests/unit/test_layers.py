@@ -72,6 +72,12 @@ def test_no_two_classes_have_one_name() -> None:
     assert [name for name, count in found.items() if count > 1] == []
 
 
+def test_no_test_imports_another() -> None:
+    """What several need is in ``tests/helpers``."""
+    tests = (LIBRARY.parent / "tests").rglob("*.py")
+    assert not [path.name for path in tests if any(".test_" in name for name in imported(path, "tests"))]
+
+
 def test_a_cycle_is_found(tmp_path: Path) -> None:
     for name, text in {"a": "from lib.b import x", "b": "def f():\n    import lib.c", "c": "from lib import a"}.items():
         (tmp_path / "lib").mkdir(exist_ok=True)

@@ -13,7 +13,6 @@ from abcdlink.corpus import (
     CorpusBuilder,
     Document,
     Pair,
-    PairKind,
     Refusal,
     Sentence,
     read_corpus,
@@ -24,6 +23,7 @@ from abcdlink.corpus import (
 from abcdlink.errors import InputError
 from abcdlink.folders import LocalFolder
 from abcdlink.store import Store
+from tests.helpers.any_corpus import corpora
 from tests.helpers.builders import corpus, document
 
 
@@ -36,31 +36,6 @@ def built(pair: Pair, *documents: Document) -> Corpus:
 
 
 A, B = document("a", ["One.", "Two."]), document("b", ["Uno.", "Dos.", "Tres."])
-
-
-texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=30)
-names = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=20).filter(
-    str.strip
-)
-sentence_lists = st.dictionaries(names, texts, min_size=1, max_size=4)
-
-
-@st.composite
-def corpora(draw) -> Corpus:
-    drawn = draw(st.dictionaries(names, sentence_lists, min_size=1, max_size=4))
-    documents = {
-        name: Document(
-            id=name, sentences=(Sentence(id="\u2028.", text="x"), *(Sentence(id=f"{i}.", text=t) for i, t in s.items()))
-        )
-        for name, s in drawn.items()
-    }
-    pairs = []
-    for name in draw(st.sets(names, max_size=4)):
-        source, target = draw(st.sampled_from(list(documents))), draw(st.sampled_from(list(documents)))
-        targets = st.lists(st.sampled_from(sorted(documents[target].position)), unique=True).map(tuple)
-        links = draw(st.none() | st.dictionaries(st.sampled_from(sorted(documents[source].position)), targets))
-        pairs.append(Pair(id=name, source=source, target=target, kind=draw(st.sampled_from(PairKind)), links=links))
-    return Corpus(name="any", documents=documents, pairs=pairs, refused=[Refusal(where="w", reason=draw(texts))])
 
 
 @given(corpora())
@@ -123,7 +98,7 @@ def test_a_duplicate_is_kept_once_and_a_conflicting_id_is_refused():
 
 
 some_ids = st.sampled_from(["a", "b", "a@2", "a@2@2", "b@2"])
-some_documents = st.builds(document, some_ids, st.sampled_from(["One.", "Two.", "Three."]))
+some_documents = st.builds(document, some_ids, st.tuples(st.sampled_from(["One.", "Two.", "Three."])))
 
 
 @given(st.lists(some_documents, max_size=6), st.lists(st.tuples(some_ids, some_ids), max_size=6))

@@ -17,9 +17,9 @@ from abcdlink.corpus.io import read_corpus, write_corpus
 from abcdlink.corpus.sampling import PairSampling, Sampling, sample_pairs, sample_targets
 from abcdlink.corpus.shelf import Shelf
 from abcdlink.errors import InputError
+from tests.helpers.any_corpus import corpora
 from tests.helpers.builders import corpus, document
 from tests.helpers.outside_files import files, load
-from tests.unit.corpus.test_corpus import corpora
 
 TOPICS = ("sports", "politics", "culture")
 

@@ -18,11 +18,11 @@ from tests.helpers.linking import (
     approach,
     corpus_of,
     decide,
-    document,
+    numbered_document,
     shown,
 )
 
-SMALL = corpus_of(document("a", 3), document("b", 2))
+SMALL = corpus_of(numbered_document("a", 3), numbered_document("b", 2))
 OFFERED = {"a0": ("b1", "b0"), "a2": ("b0", "b1")}
 REFUSING = [
     (says(None, finish="content_filter"), Outcome.REFUSED),
@@ -124,7 +124,7 @@ def test_missing_ids_alone_are_asked_again_once_and_then_unknown(isolated_home):
 
 @pytest.mark.parametrize("setup", SETUPS)
 def test_an_answer_without_ids_is_retried_with_another_seed(isolated_home, setup):
-    corpus = corpus_of(document("a", 1), document("b", 1))
+    corpus = corpus_of(numbered_document("a", 1), numbered_document("b", 1))
     decisions, asked = decide(isolated_home, approach(setup), {"a0": ("b0",)}, says("{}"), yes, corpus=corpus)
     assert (decisions[0].targets, decisions[0].outcome) == (("b0",), Outcome.OK)
     assert len({request.body["seed"] for request in asked}) == len(asked) == 2

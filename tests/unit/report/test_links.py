@@ -21,7 +21,7 @@ from abcdlink.report.links import PAIRS_IN_A_FILE, known_pairs, write_links
 from abcdlink.stages.feedback import ANSWERS
 from abcdlink.store import Store, open_run
 from tests.helpers.example_run import HOSTILE, example_run, make_pools, take_in
-from tests.unit.report.test_report import Page
+from tests.helpers.html_page import Page
 
 
 @pytest.fixture

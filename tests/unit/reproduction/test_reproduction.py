@@ -12,7 +12,7 @@ from abcdlink.errors import InputError
 from abcdlink.reproduction import LLMTablesPlan, Reproduction, reproduce
 from abcdlink.reproduction.records import PAPER_FILE
 from tests.helpers.fake_llm import FakeLLM, says
-from tests.unit.stages.test_several_models import exact, gold, pair_of
+from tests.helpers.several_llms import exact, gold, pair_of
 
 DOCS = {
     "a": {"0": "The bridge closed today.", "1": "Nobody was hurt."},

@@ -30,7 +30,7 @@ from abcdlink.store import open_run
 from tests.helpers.fake_llm import hangs_up
 from tests.helpers.forked import forked
 from tests.helpers.scripted import scripted_corpora
-from tests.unit.stages.test_several_models import (
+from tests.helpers.several_llms import (
     MODELS,
     SCRIPTS,
     SOURCES,

@@ -23,8 +23,9 @@ from abcdlink.stages.plan import BenchmarkPlan, LLMPlan
 from abcdlink.store import open_run
 from tests.helpers.fake_llm import FakeLLM, error, says
 from tests.helpers.linking import DOMAIN
-from tests.unit.stages.test_several_models import PAIRS, SOURCES, TARGETS, asked, gold, tossed, write
+from tests.helpers.several_llms import SOURCES, TARGETS, asked, gold, tossed, write
 
+PAIRS = 5
 MODELS = ("small", "large", "small~large")
 LLM = LLMPlan(setups=(Setup.LLM_ONLY,), models=MODELS, scorings=(Scoring.PROBABILITY,))
 PLAN = BenchmarkPlan(retrievers=("bm25",), learned=(), rules=(), cutoffs=(1,), llm=LLM)
