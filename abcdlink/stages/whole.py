@@ -16,7 +16,7 @@ from abcdlink.stages.execution import Execution
 from abcdlink.stages.generate import Generating, plan_generation, refuse_to_generate, run_generation, run_validation
 from abcdlink.stages.intake import take_corpus, take_targets
 from abcdlink.stages.plan import BenchmarkPlan
-from abcdlink.stages.shortlist import quick_shortlist, refuse_quick, run_shortlist
+from abcdlink.stages.shortlist import quick_shortlist, read_shortlist, refuse_quick, run_shortlist
 from abcdlink.store import Store
 
 Show = Callable[[str, Record], None]
@@ -42,7 +42,7 @@ class WholeJob(NamedTuple):
 
 
 def begin(store: Store, domain: Domain, job: WholeJob, execution: Execution) -> None:
-    """Take the corpus, and reject at once what would otherwise fail hours later.
+    """Take the corpus and choose what needs no benchmark; reject at once what would otherwise fail hours later.
 
     Raises:
         InputError: when a corpus or retriever does not exist, the second look would use the model that writes,
@@ -56,6 +56,8 @@ def begin(store: Store, domain: Domain, job: WholeJob, execution: Execution) -> 
     execution.step(f"take corpus {job.corpus}", take_corpus, store, job.corpus, domain, job.pairs)
     if job.targets:
         execution.step(f"take targets {job.targets}", take_targets, store, job.targets, domain, job.sampling)
+    if job.quick:
+        execution.step("shortlist", quick_shortlist, store, domain)
 
 
 def up_to_candidates(store: Store, domain: Domain, job: WholeJob, execution: Execution, show: Show) -> PoolCounts:
@@ -67,7 +69,7 @@ def up_to_candidates(store: Store, domain: Domain, job: WholeJob, execution: Exe
     """
     begin(store, domain, job, execution)
     if job.quick:
-        show("shortlist", execution.step("shortlist", quick_shortlist, store, domain))
+        show("shortlist", read_shortlist(store))
     else:
         plan = plan_generation(store, job.generating)
         show("generate", run_generation(store, domain, plan, execution))

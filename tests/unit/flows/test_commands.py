@@ -363,8 +363,13 @@ def test_a_flow_is_at_work_from_the_moment_that_it_is_started(run: Store, monkey
     begun = FlowRun(id=uuid4(), flow_id=uuid4(), state=Scheduled())
     monkeypatch.setattr("tasks.runs.reach_server", lambda: None)
     monkeypatch.setattr("prefect.deployments.run_deployment", lambda *_, **__: begun)
-    call("annotate", "start", "harbour")
-    assert called("status", "harbour")["items"][0]["headline"] == "The flow annotate is running"
+    for words, headline in (
+        (("annotate", "start", "harbour"), "The flow annotate is running"),
+        (("start", "--corpus", "sample", "whole"), "The stage generate is running (step 2 of 6 before annotation)"),
+        (("start", "--corpus", "sample", "--goal", "quick try", "try"), "The stage candidates is running (step 3 of 3"),
+    ):
+        call(*words)
+        assert called("status", words[-1])["headline"].startswith(headline)
     for state, newest in ((Scheduled(), str(begun.id)), (Completed(), "f2")):
         begun.state = state
         wait_for(run, newest, "annotate", WaitsFor.ANNOTATORS)  # the flow was faster, or this start is an older one
