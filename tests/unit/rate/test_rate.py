@@ -276,8 +276,8 @@ def test_kappa_is_the_mean_over_rater_pairs_on_common_documents() -> None:
     said = {"a": [1, 2, 3, 4], "b": [1, 3, 3, 4], "c": [5, 2, 3, 1]}
     only_a = [Rating(kind=SYNTHETIC, pair="more", annotator="a", criterion="Fluency", value=1)]
     (one,) = summarise([*ratings(SYNTHETIC, said), *only_a])
-    couples = [("a", "b"), ("a", "c"), ("b", "c")]
-    kappas = [cohen_kappa_score(said[x], said[y], weights="quadratic", labels=[1, 2, 3, 4, 5]) for x, y in couples]
+    rater_pairs = [("a", "b"), ("a", "c"), ("b", "c")]
+    kappas = [cohen_kappa_score(said[x], said[y], weights="quadratic", labels=[1, 2, 3, 4, 5]) for x, y in rater_pairs]
     assert one.kappa == pytest.approx(np.mean(kappas))
 
 
