@@ -15,7 +15,7 @@ SAVE_AS_UTF8 = (
     f"{SAVE_AS_TEXT}; convert a text: `iconv -f WINDOWS-1252 -t UTF-8 FILE > NEW`, where WINDOWS-1252 is for western "
     "Europe, 1250 for central Europe, 1251 Cyrillic, 1253 Greek, 1256 Arabic, SHIFT_JIS Japanese, GB18030 Chinese"
 )
-"""What to do about a file that is no text, and about one that may be a text in another encoding."""
+"""What to do about a file that is not text, and about one that may be a text in another encoding."""
 
 
 class AbcdlinkError(Exception):

@@ -166,7 +166,7 @@ def get_settings() -> Settings:
     ``HOME/secrets.env``, the file that ``abcdlink up`` generates once.
 
     Raises:
-        InputError: when a variable does not fit, or ``.env`` sets one that is no setting; names it and the value given.
+        InputError: when a variable does not fit, or ``.env`` sets one that does not exist; names it and the value.
     """
     written = _written()
     home = Path(os.environ.get("ABCDLINK_HOME", written.get("ABCDLINK_HOME") or ".abcdlink"))

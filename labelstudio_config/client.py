@@ -99,7 +99,7 @@ class Client:
             self._sdk.projects.update(id=project, **settings)
 
     def delete_project(self, project: int) -> None:
-        """Delete a project with all that is in it; one that is already gone is no error."""
+        """Delete a project with all that is in it; one that is already gone is not an error."""
         with self._errors(f"delete the project {project}", gone_is_fine=True):
             self._sdk.projects.delete(id=project)
 
@@ -145,12 +145,12 @@ class Client:
         return reply.json()
 
     def delete_task(self, task: int) -> None:
-        """Delete a task; one that is already gone is no error."""
+        """Delete a task; one that is already gone is not an error."""
         with self._errors(f"delete the task {task}", gone_is_fine=True):
             self._sdk.tasks.delete(id=str(task))
 
     def delete_annotation(self, annotation: int) -> None:
-        """Delete an annotation; one that is already gone is no error."""
+        """Delete an annotation; one that is already gone is not an error."""
         with self._errors(f"delete the annotation {annotation}", gone_is_fine=True):
             self._sdk.annotations.delete(id=annotation)
 

@@ -65,7 +65,7 @@ class PoolRules(Record):
     """What is shown to annotators.
 
     ``sizes``: how many targets of each approach, in a comparison. Elsewhere an approach's cutoff alone says
-    how many it decides. ``targets``: what it leaves out is no distractor; approaches have proposed without it.
+    how many it decides. ``targets``: what it leaves out is not a distractor; approaches have proposed without it.
     """
 
     mode: PoolMode = PoolMode.COMPARISON

@@ -215,7 +215,7 @@ def kept_by_numbers(texts: Sequence[str], answer: Any, most_removed: float) -> l
     """Return the positions of the sentences that stay, from the numbers of those that go.
 
     Raises:
-        InputError: when a number is no position, or more than the share ``most_removed`` of the sentences would go.
+        InputError: when a number is not a position, or more than the share ``most_removed`` of the sentences would go.
     """
     if not isinstance(answer, list) or not all(isinstance(one, int) and not isinstance(one, bool) for one in answer):
         msg = "the answer is not a list of numbers"

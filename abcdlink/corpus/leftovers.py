@@ -103,7 +103,7 @@ LinePattern = tuple[re.Pattern[str], str]
 
 
 def without_leftovers(text: str, further: Sequence[LinePattern] = ()) -> Rest:
-    """Remove from a text the lines that are no part of it; where nothing would be left, the text stays as it is.
+    """Remove from a text the lines that are not part of it; where nothing would be left, the text stays as it is.
 
     ``further``: more lines to remove: patterns, each with what is said of a line that it is found in.
     """

@@ -122,7 +122,7 @@ def _is_attribution(line: str, following: Sequence[str]) -> bool:
 
 
 def _run(lines: Lines, first: int) -> list[int]:
-    """Return the lines from one on, up to the next that is removed already or the end; a blank line is no end."""
+    """Return the lines from one on, up to the next that is removed already or the end; a blank line ends none."""
     run = []
     for number in range(first, len(lines.texts)):
         if number in lines.gone:

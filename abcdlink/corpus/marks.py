@@ -136,7 +136,7 @@ MEASURED = regex.compile(
     r"|(?<!\d\d)(?:\d|[.,])\d[ \u00a0]C|(?<!\d{4})(?<=\d)[ \u00a0](?:[км]?г|[ксм]?м|м?л|ч|мин|сек|нед|руб))"  # noqa: RUF001 - Cyrillic
     rf"\.\s+(?=[{OPENING}]*\p{{Lu}})"
 )
-"""An abbreviated time, measure or temperature at the end of a sentence; what Russian has after a year is no gram."""
+"""An abbreviated time, measure or temperature at the end of a sentence; what Russian has after a year is not a gram."""
 TRAILED = regex.compile(rf"[\p{{L}}!?]…\s+(?=[{OPENING}¿¡]*\p{{Lu}})(?!I\b)")
 """Three dots in one character, at which ``sentencex`` cuts nothing, before a capital letter."""
 SMILED = regex.compile(

@@ -99,7 +99,7 @@ class SourceFilter(SentenceFilter):
     """Which source sentences are not shown to annotators.
 
     ``unproposed``: shows what annotators find where every approach is silent; of the paper's annotated
-    source sentences 30 % are such ones.
+    source sentences these are 30 %.
     """
 
     min_words: int = Field(4, ge=1, description="shortest source sentence that is kept, in words")

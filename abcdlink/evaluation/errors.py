@@ -69,7 +69,7 @@ class Traits(Record):
     ``gap``: sentences from one gold target to the next, the widest; 0 with fewer than two of them.
     ``content_words``: distinct stems of the source, stop words (and so pronouns) left out.
     ``alikeness``: mean similarity of each two gold targets; ``None`` with fewer than two of them.
-    ``distractors``: targets that are no gold links, share a content word with the source and are at
+    ``distractors``: targets that are not gold links, share a content word with the source and are at
     least as similar to it as its least similar gold target; 0 without gold targets.
     """
 

@@ -17,7 +17,7 @@ from abcdlink.linking.records import Approach, Decision
 from abcdlink.llm.records import Outcome, Usage
 
 EDGES = (0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1)
-"""Of the bins: finer where most pairs of sentences are, as nearly all of these are no links."""
+"""Of the bins: finer where most pairs of sentences are, as nearly all of these are not links."""
 
 
 class ReliabilityBin(Record):

@@ -65,7 +65,7 @@ def version_of(store: Store, batch: int) -> int | None:
 def domain_has_changed(store: Store) -> bool:
     """Tell whether the guidelines of the domain are no longer those that the run began with.
 
-    A domain that cannot be read is no answer: the run says so where it needs it.
+    A domain that cannot be read gives no answer: the run says so where it needs it.
     """
     if not newest_version(store):
         return False

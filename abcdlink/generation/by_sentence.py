@@ -17,7 +17,7 @@ from abcdlink.llm.records import Message, Question, Usage
 from abcdlink.templates import lines_as_data
 
 LETTERS_PER_WORD = 8
-"""With its blank: an answer that is longer than so many letters a word is no single sentence."""
+"""With its blank: an answer that is longer than so many letters a word is not a single sentence."""
 MOST_REPEATS = 128
 """In one place of a pattern: xgrammar, with which vLLM holds a model to it, compiles no more."""
 LETTER = r'[^"\\\x00-\x1f{}\[\]]'

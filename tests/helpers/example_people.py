@@ -86,7 +86,7 @@ def rate(store: Store) -> None:
 def answer_again(store: Store) -> None:
     """A feedback round after batch 1: most disagreements are resolved; the second annotator acknowledges nothing."""
     chooser = random.Random(5)
-    clarification = "- A cause and its effect are no link."
+    clarification = "- A cause and its effect are not linked."
     accept_feedback(store, 1, GUIDELINES, clarification, label_studio_round=True)
     store.note("guidelines", {"1": 1, "2": 2})
     answers = [

@@ -43,7 +43,7 @@ def test_a_broken_store_says_which_file_to_delete(sentence_model):
     name = f"st:{sentence_model}"
     scores(get_retriever(name))
     (store,) = get_settings().cache_root.glob("embeddings/*/*.sqlite")
-    store.write_bytes(b"this is no database, and long enough to be seen as none" * 50)
+    store.write_bytes(b"this is not a database, and long enough to be seen as none" * 50)
     with pytest.raises(InputError, match=re.escape(f"{store} cannot be used")):
         scores(get_retriever(name))
 

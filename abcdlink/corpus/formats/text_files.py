@@ -26,7 +26,7 @@ NOTE_MARKS = re.compile(
 """Marks in the text that lead to a note, and the arrows back; the notes themselves stay, at the end."""
 
 COUNTS, PAGE = "cleaning.json", "removed.html"
-"""What `abcdlink clean` writes beside the texts; the page, which is for people, is no document."""
+"""What `abcdlink clean` writes beside the texts; the page, which is for people, is not a document."""
 
 
 def text_files(folder: Path) -> tuple[dict[str, Path], list[Path]]:

@@ -149,7 +149,7 @@ def test_columns_of_one_name_are_told_apart(tmp_path):
 
 
 def test_lines_of_json_are_rows_when_their_fields_are_named(tmp_path):
-    """No line need have all fields, and a line that is no object leaves the others alone."""
+    """No line need have all fields, and a line that is not an object leaves the others alone."""
     whole = {"number": 7, "body": "It stops.", "milestone": {"title": "2.4"}}
     path = lines(tmp_path / "x.jsonl", {"number": 6}, whole, {"number": 8, "body": None}, [1])
     path.write_text(path.read_text() + "{cut off\n")

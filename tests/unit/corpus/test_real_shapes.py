@@ -110,7 +110,7 @@ SHAPES = [
     Shape("numbers as entities", "text", text("It&#8217;s &#x201C;open&#x201D;."), {"p.source": ["It\u2019s “open”."]}, P, notes=DECODED),
     Shape("a tag as entities", "text", text("Press &lt;Enter&gt; now."), {"p.source": ["Press <Enter> now."]}, P, notes=DECODED),
     Shape("entities escaped twice", "text", text("R&amp;amp;D is open."), {"p.source": ["R&amp;D is open."]}, P, notes=DECODED),
-    Shape("words that are no entities", "text", text("AT&T; R&D &unknown; a&b."), {"p.source": ["AT&T; R&D &unknown; a&b."]}, P),
+    Shape("words that are not entities", "text", text("AT&T; R&D &unknown; a&b."), {"p.source": ["AT&T; R&D &unknown; a&b."]}, P),
     Shape("a space as an entity", "text", text("Five&nbsp;people &quot;ran&quot;."), {"p.source": ['Five\u00a0people "ran".']}, P, notes=DECODED),
     Shape("an ampersand", "text", text("AT&T and R&D are open."), {"p.source": ["AT&T and R&D are open."]}, P),
     Shape("an address with &copy", "text", text("See http://a.b/?x=1&copy=2 now."), {"p.source": ["See http://a.b/?x=1&copy=2 now."]}, P),

@@ -18,7 +18,7 @@ HEADER = "document_id,source_id,target_id,method,annotator_1,annotator_2\n"
 
 
 def said(*columns: str, method: str = "llm", batch: int = 1) -> list[Judgment]:
-    """One string per annotator, one character per candidate: L is Link, N is No Link, a blank is no judgment."""
+    """One string per annotator, one character per candidate: L is Link, N is No Link, a blank is not a judgment."""
     return [
         judgment((f"p{batch}", f"{method}{place // 3}", str(place)), number, letter == "L", batch=batch, method=method)
         for number, column in enumerate(columns, start=1)
