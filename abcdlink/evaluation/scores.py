@@ -16,7 +16,7 @@ from abcdlink.corpus.gold import Gold, Match
 from abcdlink.corpus.records import Corpus, Record
 from abcdlink.errors import InputError
 from abcdlink.linking.records import Decision
-from abcdlink.statistics import bootstrap_mean
+from abcdlink.statistics import Counts, bootstrap_mean
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,8 +27,6 @@ Definition = Literal["paper", "common"]
 
 PAPER_CUTOFFS = (1, 3, 5, 7, 10, 20)
 MEASURES = ("precision", "recall", "f1")
-Counts = NDArray[np.int64]
-"""One count per source sentence, in the order of ``Gold.sources``."""
 
 
 class Scores(Record):

@@ -66,7 +66,7 @@ def span(interval: Interval | None) -> str:
     return "" if interval is None else f"{interval[0]:.3f} to {interval[1]:.3f}"
 
 
-class Values(NamedTuple):
+class MeasureValues(NamedTuple):
     """The three measures of many tables, one value each; NaN where undefined."""
 
     kappa: Floats
@@ -135,7 +135,7 @@ def kappas(tables: Floats | Counts) -> Floats:
     return result
 
 
-def mean_values(tables: Floats | Counts) -> Values:
+def mean_values(tables: Floats | Counts) -> MeasureValues:
     """Return the measures of sets of tables, shape (sets, pairs of annotators, 4), as means over the pairs.
 
     AC1 is left undefined where kappa is: with one label only there is nothing to agree on by chance.
@@ -144,16 +144,16 @@ def mean_values(tables: Floats | Counts) -> Values:
         warnings.filterwarnings("ignore", "Mean of empty slice")
         kappa = kappas(tables)
         ac1 = np.where(np.isnan(kappa), np.nan, gwet_ac1(tables))
-        return Values(*(np.nanmean(one, axis=1) for one in (kappa, observed_agreement(tables), ac1)))
+        return MeasureValues(*(np.nanmean(one, axis=1) for one in (kappa, observed_agreement(tables), ac1)))
 
 
-def resampled_values(by_source: Counts, seed: int = 0, resamples: int | None = None) -> Values:
+def resampled_values(by_source: Counts, seed: int = 0, resamples: int | None = None) -> MeasureValues:
     """Return the measures of each resample of source sentences, from tables (sources, pairs of annotators, 4).
 
     Candidates of one source are judged together and are not independent, so whole sources are drawn.
     """
     chunks = [mean_values(tables) for tables in resampled(by_source, seed, resamples)]
-    return Values(*(np.concatenate(parts) for parts in zip(*chunks, strict=True)))
+    return MeasureValues(*(np.concatenate(parts) for parts in zip(*chunks, strict=True)))
 
 
 def kappa_interval(by_source: Counts) -> tuple[float, float] | None:

@@ -27,7 +27,7 @@ OUTLIER_RULE = (
 PAPER_MINUTES = 15.0
 """Minutes that an annotator of the paper took for a pair."""
 
-Place = tuple[int, str, str]
+TaskPlace = tuple[int, str, str]
 """Batch, pair and source of a task."""
 
 
@@ -95,7 +95,7 @@ class Times(Record):
 class CleanedTimes(NamedTuple):
     """An annotator's times by task, outliers set to the median."""
 
-    seconds: dict[Place, float]
+    seconds: dict[TaskPlace, float]
     outliers: tuple[Outlier, ...]
     limit: float | None
 
@@ -106,7 +106,7 @@ def times_of(judgments: Sequence[Judgment], overlap: int | None = None) -> Times
     Tasks with candidates that lack a judgment count for the times of who did them. ``overlap``: judgments that a
     candidate needs to be an accepted link.
     """
-    done: dict[str, set[Place]] = {}
+    done: dict[str, set[TaskPlace]] = {}
     for judgment in judgments:
         done.setdefault(judgment.annotator, set()).add(_place(judgment))
     known = cleaned_times(judgments)
@@ -140,7 +140,7 @@ def seconds_a_candidate(judgments: Sequence[Judgment]) -> tuple[float, int] | No
 
 def cleaned_times(judgments: Iterable[Judgment]) -> dict[str, CleanedTimes]:
     """Return annotator -> their times by task, outliers set to the median by ``OUTLIER_RULE``."""
-    raw: dict[str, dict[Place, float]] = {}
+    raw: dict[str, dict[TaskPlace, float]] = {}
     for judgment in judgments:
         own = raw.setdefault(judgment.annotator, {})
         if judgment.seconds is not None and isfinite(judgment.seconds) and judgment.seconds >= 0:
@@ -158,7 +158,7 @@ def usual_time(times: Sequence[float]) -> tuple[float, float]:
     return limit, median(others) if others else limit
 
 
-def _clean(raw: dict[Place, float]) -> CleanedTimes:
+def _clean(raw: dict[TaskPlace, float]) -> CleanedTimes:
     if not raw:
         return CleanedTimes({}, (), None)
     limit, usual = usual_time(list(raw.values()))
@@ -173,10 +173,10 @@ def _clean(raw: dict[Place, float]) -> CleanedTimes:
 
 
 def _of_annotator(
-    annotator: str, done: set[Place], known: CleanedTimes, everything: set[Place], judgments: Iterable[Judgment]
+    annotator: str, done: set[TaskPlace], known: CleanedTimes, everything: set[TaskPlace], judgments: Iterable[Judgment]
 ) -> AnnotatorTimes:
     refused = [one.rest for one in judgments if one.annotator == annotator and one.label is Label.NO_LINK]
-    sources: dict[tuple[int, str], list[Place]] = {}
+    sources: dict[tuple[int, str], list[TaskPlace]] = {}
     for at in everything:
         sources.setdefault(at[:2], []).append(at)
     pairs = [
@@ -207,9 +207,9 @@ def _against_paper(one: AnnotatorTimes) -> str:
     )
 
 
-def _place(judgment: Judgment) -> Place:
+def _place(judgment: Judgment) -> TaskPlace:
     return judgment.batch, judgment.pair, judgment.source
 
 
-def _at(task: Task) -> Place:
+def _at(task: Task) -> TaskPlace:
     return task.batch, task.pair, task.source

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from abcdlink.corpus.records import Corpus, Document, Pair
 from abcdlink.languages import Tokenizer, tokenizer
-from abcdlink.linking.learners import BaseScores, read_name
+from abcdlink.linking.learners import BaseScores, Matrix, read_name
 from abcdlink.progress import Progress, silent
 from abcdlink.retrieval.base import ranked
 from abcdlink.retrieval.lexical import Products, StoredTokens, TermCounts, normalised_tokens
@@ -25,8 +25,6 @@ from abcdlink.retrieval.registry import z_scores
 if TYPE_CHECKING:
     import pandas as pd
 
-
-Matrix = NDArray[np.float64]
 TEMPERATURE = 0.5
 """Temperature of the softmaxes, in standard deviations of the pair's scores."""
 TINY = 1e-9

@@ -13,7 +13,7 @@ from abcdlink.errors import InputError
 from abcdlink.judgments import Place
 from abcdlink.linking.features import Features
 from abcdlink.linking.fitted import FittedOn, Folds, fold_numbers, make_folds
-from abcdlink.linking.learners import FittedLinker, ScoredDocuments, Scores, own_linker
+from abcdlink.linking.learners import FittedLinker, ScoredDocuments, ScoreMatrices, own_linker
 from abcdlink.linking.training import FittedModel, Training, balanced, fit_estimator, fit_line, fit_model, gather
 from abcdlink.progress import Progress, silent
 from abcdlink.retrieval.base import rank_pairs
@@ -27,7 +27,7 @@ CALIBRATION_FOLDS = 3
 CELLS = 100_000
 """Pairs of sentences per prediction call."""
 
-Rankings = Mapping[str, "pd.DataFrame"]
+BaseRankings = Mapping[str, "pd.DataFrame"]
 """Base retriever -> its rankings; those of ``base_retrievers`` are needed, others are ignored."""
 
 
@@ -42,7 +42,7 @@ class LearnedLinker:
         self.name, self.fitted_on, self.model = name, fitted_on, model
 
     def rank(
-        self, rankings: Rankings, corpus: Corpus, pairs: Sequence[Pair] | None = None, progress: Progress = silent
+        self, rankings: BaseRankings, corpus: Corpus, pairs: Sequence[Pair] | None = None, progress: Progress = silent
     ) -> pd.DataFrame:
         """Rank all target sentences for every source sentence of some pairs, or all pairs if ``None``.
 
@@ -59,7 +59,9 @@ class LearnedLinker:
         return rank_pairs(corpus, ScoredDocuments(self.name, _predict(self, features, corpus, pairs, progress)), pairs)
 
 
-def learn(name: str, rankings: Rankings, corpus: Corpus, progress: Progress = silent) -> LearnedLinker | FittedLinker:
+def learn(
+    name: str, rankings: BaseRankings, corpus: Corpus, progress: Progress = silent
+) -> LearnedLinker | FittedLinker:
     """Learn from the annotated pairs of a corpus; the same pairs always give the same linker.
 
     Raises:
@@ -75,7 +77,7 @@ def learn(name: str, rankings: Rankings, corpus: Corpus, progress: Progress = si
 
 
 def out_of_fold(
-    name: str, rankings: Rankings, corpus: Corpus, folds: Folds, progress: Progress = silent
+    name: str, rankings: BaseRankings, corpus: Corpus, folds: Folds, progress: Progress = silent
 ) -> pd.DataFrame:
     """Rank each pair of a corpus by a linker learned, and calibrated, on the other folds.
 
@@ -94,7 +96,7 @@ def out_of_fold(
     if len(numbers) < CALIBRATION_FOLDS:
         msg = f"too few folds ({len(numbers)}) to learn and calibrate {name!r}"
         raise InputError(msg, f"use at least {CALIBRATION_FOLDS} folds")
-    scores: Scores = {}
+    scores: ScoreMatrices = {}
     own = own_linker(name)
     if not own:
         features = Features(name, rankings, corpus, progress)
@@ -116,11 +118,11 @@ def out_of_fold(
 
 def _predict(
     linker: LearnedLinker, features: Features, corpus: Corpus, pairs: Sequence[Pair], progress: Progress
-) -> Scores:
+) -> ScoreMatrices:
     """Return the probabilities of links, many pairs at a time, since each prediction call costs about a millisecond."""
     from threadpoolctl import threadpool_limits
 
-    scores: Scores = {}
+    scores: ScoreMatrices = {}
     waiting: list[tuple[Pair, NDArray[np.float32]]] = []
     for place, pair in enumerate(progress(pairs, f"rank ({linker.name})", len(pairs)), start=1):
         waiting.append((pair, features.of(pair)))

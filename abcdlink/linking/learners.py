@@ -27,14 +27,14 @@ DENSE = "all-minilm-l6-v2"
 GROUP = "abcdlink.linkers"
 """Entry points of packages that add linkers."""
 Matrix = NDArray[np.float64]
-Scores = dict[tuple[str, str], Matrix]
+ScoreMatrices = dict[tuple[str, str], Matrix]
 """(Source document, target document) -> scores of shape (source sentences, target sentences)."""
 
 
 class ScoredDocuments(Retriever):
     """Ranks scores that were computed earlier."""
 
-    def __init__(self, name: str, scores: Scores) -> None:
+    def __init__(self, name: str, scores: ScoreMatrices) -> None:
         self.name = name
         self._scores = scores
 
@@ -200,7 +200,7 @@ class FittedLinker:
 
     def scores(
         self, rankings: Mapping[str, pd.DataFrame], corpus: Corpus, pairs: Sequence[Pair], progress: Progress = silent
-    ) -> Scores:
+    ) -> ScoreMatrices:
         """Return the scores of pairs that it did not learn from.
 
         Raises:
@@ -208,7 +208,7 @@ class FittedLinker:
                 score is missing or not a finite number.
         """
         self.fitted_on.refuse(corpus, [pair.id for pair in pairs], f"the linker {self.name!r}")
-        found: Scores = {}
+        found: ScoreMatrices = {}
         for example in progress(_examples(self.linker, rankings, corpus, pairs), f"rank ({self.name})", len(pairs)):
             given = np.asarray(self.linker.score(self.fitted, example), np.float64)
             if given.shape != example.linked.shape or not np.isfinite(given).all():

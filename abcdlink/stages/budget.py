@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 METHOD = "probable"
 CHOICE, CHOSEN = "choice.json", "chosen.parquet"
 
-Linker = LearnedLinker | FittedLinker
+AnyLinker = LearnedLinker | FittedLinker
 
 
 class BudgetPlan(BudgetRules):
@@ -223,7 +223,7 @@ def _file_name(linker: str, batch: int) -> str:
     return f"{linker}{AFTER}{batch - 1}"
 
 
-def _learn(run: _Run, said: Sequence[JudgedCandidate], batch: int) -> tuple[Linker, str]:
+def _learn(run: _Run, said: Sequence[JudgedCandidate], batch: int) -> tuple[AnyLinker, str]:
     """Return the linker that chooses a batch and, if it is unchanged, why."""
     store, name = run.store, _file_name(run.linker, batch)
     reason = ""
