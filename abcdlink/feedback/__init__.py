@@ -17,8 +17,8 @@ from abcdlink.corpus.records import Corpus, Record
 from abcdlink.feedback.patterns import CandidateView, Pattern, views_of
 from abcdlink.judgments import AtPlace, Judgment, Label, Place, by_candidate, in_reading_order, opaque_id
 
-MOST_CASES = 12
 SEED = 13
+MOST_CASES = 12
 """Cases of one round: about a quarter of an hour for each annotator."""
 
 
