@@ -75,13 +75,15 @@ class CleaningCounts(Record):
     model: str = ""
     usage: Usage = Usage()
     unit: str = Field("sentences", description="what was removed: sentences of a corpus, or lines of text files")
+    unread: int = Field(0, description="files without text that can be read: they are copied as they are")
 
     def __str__(self) -> str:
         by = ", ".join(f"{count} by {name}" for name, count in self.removed.items())
         model = f", {self.asked} of them shown to {self.model}" if self.asked else ""
+        unread = f"; files without text that can be read, copied as they are: {self.unread}" if self.unread else ""
         return (
             f"{sum(self.removed.values())} of {self.sentences} {self.unit} removed from {self.changed} of "
-            f"{self.documents} documents{model}{f' ({by})' if by else ''}"
+            f"{self.documents} documents{model}{f' ({by})' if by else ''}{unread}"
         )
 
 

@@ -130,6 +130,7 @@ def clean(
         model=model,
         usage=usage,
         unit="sentences" if lines is None else "lines",
+        unread=0 if lines is None else len(corpus.refused),
     )
     return Cleaned(corpus.model_copy(update={"documents": documents}), all_removed, counts, refused)
 

@@ -159,7 +159,8 @@ def test_a_clean_copy_of_word_and_pdf_is_plain_text_and_each_file_is_read_once(t
     there = {"x.source.docx": body, "x.target.pdf": pdf(["Rain fell."]), "scan.pdf": pdf([""])}
     folder, read = files(tmp_path / "in", there), Counter()
     monkeypatch.setattr(text_folder, "read_document", lambda path: read.update([path.name]) or read_document(path))
-    run_cleaning(str(folder), str(tmp_path / "out"), news, CleaningPlan(ask=AskAbout.NONE))
+    counts = run_cleaning(str(folder), str(tmp_path / "out"), news, CleaningPlan(ask=AskAbout.NONE))
+    assert str(counts).endswith("; files without text that can be read, copied as they are: 1")
     assert read == dict.fromkeys(there, 1)
     assert (tmp_path / "out" / "scan.pdf").read_bytes() == there["scan.pdf"]  # an import refuses it and says why
     corpus = load("text", tmp_path / "out")
