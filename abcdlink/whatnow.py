@@ -93,7 +93,7 @@ def item_of(store: Store, flow: str, waiting: Waiting, around: Surroundings) -> 
             headline = f"The LLM answers a batch of questions on the {waiting.told} pairs"
             lines = [Line(text="The run continues on its own when the batch is done, within a day")]
         case WaitsFor.FIX:
-            headline = f"The flow {flow} {'was cancelled' if CANCELLED in waiting.told else 'failed'}"
+            headline = f"The flow {flow} {CANCELLED if CANCELLED in waiting.told else 'failed'}"
             lines = _how_to_fix(store, flow, waiting.told)
         case _:
             headline = _at_work(store, flow)

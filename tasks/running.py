@@ -7,6 +7,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sized
+from functools import partial
 from importlib import import_module
 from multiprocessing import connection, parent_process
 from threading import Thread
@@ -96,6 +97,7 @@ def prefect_progress(items: Iterable[T], label: str, total: int | None = None) -
     """Yield the items and keep a progress artifact on the run page, and *What now*, up to date."""
     length = total if total is not None else (len(items) if isinstance(items, Sized) else None)
     artifact = cast("UUID", create_progress_artifact(progress=0.0, description=label))
+    say_how_far = teller()
     say_how_far(f"{label}: 0 of {length}" if length else label)
     shown = time.monotonic()
     for done, item in enumerate(items):
@@ -109,10 +111,15 @@ def prefect_progress(items: Iterable[T], label: str, total: int | None = None) -
     say_how_far("")
 
 
-def say_how_far(told: str) -> None:
-    """Note in the run's folder how far this flow is, for *What now*."""
-    if run := flow_run.parameters.get("run"):
-        note_progress(open_run(str(run)), str(flow_run.flow_name), told)
+def teller() -> Callable[[str], None]:
+    """Return what notes in the run's folder how far this flow is, for *What now*.
+
+    Made once for each bar: in a process of its own, Prefect asks its server which flow this is, each time anew.
+    """
+    run, flow = flow_run.parameters.get("run"), str(flow_run.flow_name)
+    if not run:
+        return lambda _told: None
+    return partial(note_progress, open_run(str(run)), flow)
 
 
 Runner = TaskRunner[Any]

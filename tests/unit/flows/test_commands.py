@@ -2,37 +2,22 @@
 
 from __future__ import annotations
 
-import logging
-import re
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
-from uuid import uuid4
 
-import httpx
 import pytest
-from prefect.client.schemas import FlowRun
-from prefect.exceptions import PrefectHTTPStatusError
-from prefect.input import RunInput
-from prefect.states import Completed, Scheduled
 
 from abcdlink import rate
-from abcdlink.corpus.io import read_corpus_from, write_corpus, write_corpus_to
-from abcdlink.corpus.records import Pair
+from abcdlink.corpus.io import read_corpus_from, write_corpus_to
 from abcdlink.domain import find_domain
 from abcdlink.errors import InputError, ServiceError
-from abcdlink.feedback import Acknowledgement
 from abcdlink.interannotator.measures import keep_agreement
 from abcdlink.judgments import Pool
-from abcdlink.layout import NATURAL, POOLS, QUALIFY_SLUG, SYNTHETIC, batch_slug, feedback_slug
-from abcdlink.qualify.gold import gold_set_of, prepare
-from abcdlink.stages.candidates import batches_of, overlap_of
-from abcdlink.stages.feedback import end_feedback
-from abcdlink.stages.intake import describe_run
-from abcdlink.store import Store, open_run
-from abcdlink.waiting import WaitsFor, is_closed, wait_for, waiting_of
-from flows import waiting
+from abcdlink.layout import NATURAL, POOLS, QUALIFY_SLUG, SYNTHETIC, feedback_slug
+from abcdlink.qualify.gold import prepare
+from abcdlink.store import open_run
+from abcdlink.waiting import WaitsFor, is_closed, wait_for
 from flows.commands import status
 from labelstudio_config.attendance import note_people_progress
 from labelstudio_config.pages.annotate import LinkingPage
@@ -43,9 +28,8 @@ from labelstudio_config.projects import look_now
 from labelstudio_config.run import read_pushed
 from tasks.projects import pull, push
 from tests.helpers.annotation import as_read
-from tests.helpers.builders import corpus, document
 from tests.helpers.command_line import call, called
-from tests.helpers.example_run import example_run, make_pools, take_in
+from tests.helpers.example_run import make_pools, take_in
 from tests.helpers.fake_label_studio import ADA, BEN, PEOPLE, FakeLabelStudio, pushed_run, serve
 
 RUN = "harbour"
@@ -238,68 +222,6 @@ def test_every_kind_of_work_has_the_same_four_commands() -> None:
         assert all(f" {command} " in told for command in ("start", "status", "close", "show")), kind
 
 
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
-    monkeypatch.setenv("ABCDLINK_RUNS", str(tmp_path))
-    example_run(tmp_path)
-    return open_run("harbour")
-
-
-def test_show_prints_memos_draft_and_outcome(run: Store) -> None:
-    text = call("feedback", "show", "harbour")
-    for part in ("# Feedback for annotator-1", "# Feedback for annotator-2", "> DRAFT", "12 borderline cases"):
-        assert part in text
-    numbers = re.findall(r"^### Case (\d+)$", text[text.index("# Borderline cases") :], re.MULTILINE)
-    assert numbers == [str(number) for number in range(1, 13)]
-    end_feedback(run, 1, [], [])
-    assert "12 disagreements, 0 were judged again" in call("feedback", "show", "harbour")
-    shown = called("feedback", "show", "harbour")
-    assert (shown["outcome"]["cases"], shown["accepted"]) == (12, None)
-
-
-def test_show_lists_annotators_questions_at_the_end_of_the_round(run: Store) -> None:
-    asked = (
-        ("annotator-1", True, "What about [b]numbers[/b]?"),
-        ("annotator-2", True, ""),
-        ("annotator-3", False, "Thanks"),
-    )
-    end_feedback(
-        run, 1, [], [Acknowledgement(batch=1, annotator=who, question=asks, comment=text) for who, asks, text in asked]
-    )
-    shown = call("feedback", "show", "harbour")
-    for line in (
-        "annotator-1 still has a question: What about [b]numbers[/b]?",
-        "annotator-2 still has a question: they did not write which",
-        "annotator-3 says: Thanks",
-    ):
-        assert line in shown
-
-
-@pytest.mark.parametrize(
-    ("kind", "slug", "problem"),
-    [
-        (WaitsFor.ANNOTATORS, batch_slug(1), "waits for the annotators of batch 1: there is no feedback"),
-        (WaitsFor.NOTHING, batch_slug(2), "does not wait for you: there is no feedback to give now"),
-    ],
-)
-def test_starting_is_refused_when_there_is_nothing_to_accept(
-    run: Store, kind: WaitsFor, slug: str, problem: str
-) -> None:
-    wait_for(run, "00000000-0000-0000-0000-000000000000", "annotate", kind, slug)
-    with pytest.raises(InputError, match=problem):
-        call("feedback", "start", "harbour")
-
-
-def test_clarifications_are_taken_once_and_only_from_an_existing_file(run: Store) -> None:
-    for kind, problem in (
-        (WaitsFor.COORDINATOR, "there is no file nowhere.md"),
-        (WaitsFor.ANNOTATORS, "have already been accepted"),
-    ):
-        wait_for(run, "x", "annotate", kind, feedback_slug(1))
-        with pytest.raises(InputError, match=problem):
-            call("feedback", "start", "harbour", "--clarifications", "nowhere.md")
-
-
 def test_status_links_the_page_of_a_run_without_importing_prefect(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -312,104 +234,6 @@ def test_status_links_the_page_of_a_run_without_importing_prefect(
     store.note("inputs", {})
     wait_for(store, "0a1b", "annotate", WaitsFor.LLM, told="The LLM answers a batch of questions.")
     assert "http://prefect.invalid:4200/runs/flow-run/0a1b" in call("status", "spring")
-
-
-def test_what_a_flow_would_refuse_is_refused_before_it_starts(
-    run: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    started: list[str] = []
-    monkeypatch.setattr("tasks.runs.reach_server", lambda: None)
-    monkeypatch.setattr(
-        "tasks.runs.start", lambda flow, _: started.append(flow) or FlowRun(id=uuid4(), flow_id=uuid4())
-    )
-    describe_run(run, find_domain("news"))
-    documents, pair = [document(name, ["A bridge."]) for name in "ab"], Pair(id="p", source="a", target="b")
-    bare, unlinked = str(tmp_path / "bare"), str(tmp_path / "unlinked")
-    write_corpus(corpus([], *documents), bare)
-    write_corpus(corpus([pair], *documents), unlinked)
-    for words, problem in (
-        (("qualify", "start", "new", "--domain", "news", "--corpus", unlinked), "no pair with gold links"),
-        (("boundaries", "start", "new", "--corpus", bare), "contains no pairs"),
-        (("start", "new", "--corpus", bare), "contains no pairs"),
-        (("run", "bootstrap", "new", "--corpus", bare), "contains no pairs"),
-        (("annotate", "start", "harbour", "--batches", "3"), "candidates for 2 batches, and 3 are asked for"),
-        (("annotate", "start", "harbour", "--domain", "reviews"), "reviews"),
-    ):
-        with pytest.raises(InputError, match=problem):
-            call(*words)
-    assert (started, open_run("new").manifest.get("inputs", {})) == ([], {})
-    for words in (
-        ("qualify", "start", "new", "--domain", "news"),
-        ("boundaries", "start", "edges", "--corpus", unlinked),
-        ("annotate", "start", "harbour"),
-        ("rate", "start", "harbour", "--synthetic", "2"),
-    ):
-        call(*words)
-    assert started == [f"{flow}/{flow}" for flow in ("qualify", "boundaries", "annotate", "rate")]
-    assert batches_of(run, 3, begun=True) == 2  # as earlier versions began it
-    assert gold_set_of(open_run("new")).links > 0
-    run.note("annotation", {"batches": 2, "overlap": 3})
-    for words in (("annotate", "start", "harbour", "--overlap", "2"), ("start", "harbour", "--corpus", unlinked)):
-        with pytest.raises(InputError, match="began with 3 annotators per task, not 2"):
-            call(*words)
-    assert overlap_of(run, find_domain("news")) == 3  # whatever the domain says
-    for words in (("qualify", "start", "new", "--links", "3"), ("rate", "start", "harbour", "--synthetic", "3")):
-        with pytest.raises(InputError, match="other settings"):
-            call(*words)
-
-
-def test_a_flow_is_at_work_from_the_moment_that_it_is_started(run: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    describe_run(run, find_domain("news"))
-    begun = FlowRun(id=uuid4(), flow_id=uuid4(), state=Scheduled())
-    monkeypatch.setattr("tasks.runs.reach_server", lambda: None)
-    monkeypatch.setattr("prefect.deployments.run_deployment", lambda *_, **__: begun)
-    for words, headline in (
-        (("annotate", "start", "harbour"), "The flow annotate is running"),
-        (("start", "--corpus", "sample", "whole"), "The stage generate is running (step 2 of 6 before annotation)"),
-        (("start", "--corpus", "sample", "--goal", "quick try", "try"), "The stage candidates is running (step 3 of 3"),
-    ):
-        call(*words)
-        assert called("status", words[-1])["headline"].startswith(headline)
-    for state, newest in ((Scheduled(), str(begun.id)), (Completed(), "f2")):
-        begun.state = state
-        wait_for(run, newest, "annotate", WaitsFor.ANNOTATORS)  # the flow was faster, or this start is an older one
-        call("annotate", "start", "harbour")
-        assert (noted := waiting_of(run, "annotate"))
-        assert (noted.flow_run, noted.kind) == (newest, WaitsFor.ANNOTATORS)
-
-
-def test_a_flow_is_at_work_again_as_soon_as_it_has_its_answer(run: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    kinds: list[WaitsFor | None] = []
-
-    def look(*_: object) -> None:
-        kinds.append(getattr(waiting_of(run, "annotate"), "kind", None))
-
-    for name, value in (
-        ("flow_run", SimpleNamespace(id="f1", flow_name="annotate")),
-        ("get_run_logger", logging.getLogger),
-        ("show_what_now", look),
-        ("suspend", look),
-    ):
-        monkeypatch.setattr(f"flows.waiting.{name}", value)
-    waiting.wait_for_coordinator(run, feedback_slug(1), "The memos are ready.", "feedback-1", RunInput)
-    assert kinds == [WaitsFor.COORDINATOR, WaitsFor.COORDINATOR, WaitsFor.NOBODY]
-
-
-def test_a_setting_that_prefect_refuses_is_one_clear_error(run: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    reason = (
-        "Error creating flow run: Validation failed for field 'annotation.reminder_block'. Failure reason: no slash"
-    )
-
-    def refuse(*_: object, **__: object) -> None:
-        request = httpx.Request("POST", "http://prefect.invalid")
-        response = httpx.Response(409, json={"detail": reason}, request=request)
-        raise PrefectHTTPStatusError(reason, request=request, response=response)
-
-    describe_run(run, find_domain("news"))
-    monkeypatch.setattr("tasks.runs.reach_server", lambda: None)
-    monkeypatch.setattr("prefect.deployments.run_deployment", refuse)
-    with pytest.raises(InputError, match=r"flow annotate is invalid: field 'annotation.reminder_block': no slash"):
-        call("annotate", "start", "harbour", "--reminders", "slack")
 
 
 @pytest.mark.usefixtures("isolated_home")
